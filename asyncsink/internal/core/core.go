@@ -1,0 +1,242 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/spillway-go/spillway/asyncsink/limits"
+)
+
+// Config is what a core is made of. Limits must have their defaults filled in
+// and be valid; functions must be pure.
+type Config[E any] struct {
+	Limits        limits.Set
+	Order         Order
+	Relation      Relation
+	OwnsRetries   bool // the destination's client retries; only final outcomes are reported
+	OnRejected    OnRejected
+	StopAmbiguous bool // under an order: stop when a limit is passed with an attempt of unknown effect; else try on
+	DeadLetters   bool // an output takes what is given up; else giving up stops the writer
+	Settlement    bool // AppendSettled is used
+	Writer        [16]byte
+	Size          func(E) int
+	Hash          func(E) uint64 // of the key; needed PerKey
+	Rand          *rand.Rand     // for jitter
+}
+
+// Core is the algorithm. It is not safe for concurrent use; whoever owns it
+// feeds events in and, after each, asks Next until it waits.
+type Core[E any] struct {
+	Config[E]
+	Ledger   Ledger
+	Counters Counters
+	Latency  Histogram // from acceptance to delivery
+
+	log     arrivals[E]
+	fresh   Count // at the frontier
+	retry   retries
+	lanes   lanes[E]
+	control controller
+	limiter limiter
+
+	open      *Batch[E] // being filled
+	flights   flights[E]
+	abandoned int  // timed out and not returned: they keep their slot
+	piledAt   Time // since when they hold every slot
+	spare     []*Batch[E]
+	bisected  []*bisection // their next part may go
+
+	graves  fifo // given up, not yet handed to the dead-letter output
+	burying []ref
+	divert  map[uint64]struct{} // keys whose entries follow a rejected one
+
+	requests   uint64
+	since      Time // since when retried or passed entries wait for a batch
+	flushTo    Seq
+	ended      bool
+	feeding    bool
+	fedAt      int64 // progress at the last Room
+	suspect    bool  // the largest entry was lowered: look at each before it goes
+	blocked    bool  // the last Next found no slot
+	noticeable bool  // an Offer since the last Next may have completed a batch
+	err        error
+}
+
+// ErrFull: a cap on what is held is reached.
+var ErrFull = errors.New("writer is full")
+
+// ErrEnded: the input has ended.
+var ErrEnded = errors.New("input has ended")
+
+// TooLarge is an entry above the limit of its size.
+type TooLarge struct{ Size, Limit limits.Bytes }
+
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("entry of %d bytes is larger than the limit of %d", e.Size, e.Limit)
+}
+
+// New returns a core that holds nothing.
+func New[E any](c Config[E]) *Core[E] {
+	keyed := c.Order != Unordered
+	if c.Order == Total || c.Hash == nil {
+		c.Hash = func(E) uint64 { return 0 }
+	}
+	k := &Core[E]{
+		Config:  c,
+		log:     newArrivals[E](c.Writer, keyed, c.Settlement),
+		control: newController(c.Limits.InFlight, c.Limits.Batch.Entries),
+		limiter: newLimiter(c.Limits.Rate),
+	}
+	k.retry = newRetries(c.Limits.Retry, c.Rand, k.log.seq, k.log.size)
+	k.lanes = lanes[E]{log: &k.log, byID: map[uint64]int32{}}
+	return k
+}
+
+func (c *Core[E]) keyed() bool { return c.Order != Unordered }
+func (c *Core[E]) gated() bool { return c.keyed() && c.Relation != Pipelined }
+
+// Offer accepts an entry, or says ErrFull, ErrEnded, TooLarge or the error that stopped the core.
+func (c *Core[E]) Offer(now Time, e E) (Seq, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	if c.ended {
+		return 0, ErrEnded
+	}
+	size := int64(c.Size(e))
+	if size > int64(c.Limits.Batch.EntryBytes) {
+		return 0, &TooLarge{limits.Bytes(size), c.Limits.Batch.EntryBytes}
+	}
+	if !c.HasRoom(size) {
+		return 0, ErrFull
+	}
+	var hash uint64
+	if c.keyed() {
+		hash = c.Hash(e)
+	}
+	c.log.append(now, e, uint32(size), hash)
+	c.Ledger.Accepted.add(1, size)
+	c.buffered(size)
+	return c.log.last, nil
+}
+
+// HasRoom says whether an entry of that size would be taken now.
+func (c *Core[E]) HasRoom(size int64) bool {
+	l := &c.Ledger
+	return l.Buffered.Entries+l.InFlight.Entries+l.Unwritten.Entries < int64(c.Limits.Held.Entries) &&
+		l.Buffered.Bytes+l.InFlight.Bytes+l.Unwritten.Bytes+size <= int64(c.Limits.Held.Bytes)
+}
+
+// Restore accepts an entry of an earlier life under its own id; false: no room
+// yet. One that is now too large, or was given up before, goes to the dead letters.
+func (c *Core[E]) Restore(now Time, h Held[E]) bool {
+	size := int64(c.Size(h.Entry))
+	if empty := c.Ledger.Held().Entries == 0; !c.HasRoom(size) && !empty {
+		return false // an entry above every cap still passes alone, to be given up
+	}
+	var hash uint64
+	if c.keyed() {
+		hash = c.Hash(h.Entry)
+	}
+	h.Born = min(h.Born, now)
+	r := c.log.restore(h, uint32(size), hash)
+	c.Ledger.Restored.add(1, size)
+	c.buffered(size)
+	if limit := c.Limits.Batch.EntryBytes; size > int64(limit) {
+		h.Death = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}
+	}
+	if h.Death != nil {
+		c.log.setDeath(r, h.Death)
+	}
+	return true
+}
+
+// buffered books an entry at the frontier.
+func (c *Core[E]) buffered(size int64) {
+	c.Ledger.Buffered.add(1, size)
+	c.fresh.add(1, size)
+	if c.blocked {
+		return
+	}
+	if ready := c.readyEntries(); ready == 1 || ready >= c.full() || c.readyBytes() >= int64(c.Limits.Batch.Bytes) {
+		c.noticeable = true
+	}
+}
+
+// Noticeable says whether Next has something to say after an Offer. (After
+// every other event it must be asked.)
+func (c *Core[E]) Noticeable() bool { return c.noticeable }
+
+// Feed says whether entries of an earlier life, or spilled ones, wait for Room.
+func (c *Core[E]) Feed(more bool) {
+	if c.feeding && !more {
+		c.log.seal()
+	}
+	c.feeding, c.fedAt = more, -1
+}
+
+// Flush asks that what was accepted so far be sent, without waiting for full batches.
+func (c *Core[E]) Flush() { c.flushTo = c.log.last }
+
+// EndOfInput ends acceptance; what is held goes without waiting for full batches.
+func (c *Core[E]) EndOfInput() { c.ended = true }
+
+// Tune changes the limits. Requests in flight keep their deadlines; entries
+// that are now too large go to the dead letters when their turn comes.
+func (c *Core[E]) Tune(now Time, l limits.Set) {
+	old := c.Limits
+	c.Limits, c.retry.Retry = l, l.Retry
+	c.suspect = c.suspect || l.Batch.EntryBytes < old.Batch.EntryBytes
+	c.limiter.tune(now, l.Rate)
+	if b := c.open; b != nil && (len(b.refs) > int(l.Batch.Entries) || b.Bytes > int64(l.Batch.Bytes)) {
+		c.open = nil
+		c.bisected = append(c.bisected, &bisection{[][]ref{slices.Clone(b.refs)}})
+		c.recycle(b)
+	}
+	if l.InFlight != old.InFlight {
+		c.control = newController(l.InFlight, l.Batch.Entries)
+	}
+}
+
+// Stop ends everything that is sent, for good, with the error that Err returns.
+func (c *Core[E]) Stop(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// Err is what stopped the core, or nil.
+func (c *Core[E]) Err() error { return c.err }
+
+// LowWater is the first sequence that is not settled.
+func (c *Core[E]) LowWater() Seq { return c.log.lowWater() }
+
+// Last is the newest sequence given.
+func (c *Core[E]) Last() Seq { return c.log.last }
+
+// Window is how many entries may be in flight now.
+func (c *Core[E]) Window() int64 { return c.control.window() }
+
+// Requests is how many requests hold a slot now, abandoned ones included.
+func (c *Core[E]) Requests() (inFlight, abandoned int) { return c.flights.n, c.abandoned }
+
+// OldestBorn is when the oldest entry held was accepted; false: none is held.
+func (c *Core[E]) OldestBorn() (Time, bool) {
+	if c.log.oldest < 0 {
+		return 0, false
+	}
+	ch := c.log.slab[c.log.oldest].chunk
+	if i := int(c.log.lowWater() - ch.first); i < ch.n {
+		return ch.born[i], true
+	}
+	return 0, false
+}
+
+// AppendSettled appends the sequences that have settled since the last call.
+func (c *Core[E]) AppendSettled(dst []Range) []Range {
+	dst = append(dst, c.log.ranges...)
+	c.log.ranges = c.log.ranges[:0]
+	return dst
+}

@@ -1,0 +1,82 @@
+package core
+
+import (
+	"golang.org/x/time/rate"
+
+	"github.com/spillway-go/spillway/asyncsink/limits"
+)
+
+// limiter is the three token buckets that a request is charged to.
+//
+// A cost above a bucket's burst would never be granted (golang/go#80698), so a
+// request waits for at most a full bucket and is then charged in slices no
+// larger than the burst; the debt delays what follows, and the rate holds.
+type limiter struct {
+	records, bytes, requests *rate.Limiter // nil: no limit
+}
+
+func newLimiter(l limits.Rate) limiter {
+	bucket := func(r limits.PerSecond, burst int) *rate.Limiter {
+		if r <= 0 {
+			return nil
+		}
+		return rate.NewLimiter(rate.Limit(r), max(burst, 1))
+	}
+	return limiter{
+		records:  bucket(l.Records, int(l.RecordBurst)),
+		bytes:    bucket(l.Bytes, int(l.ByteBurst)),
+		requests: bucket(l.Requests, int(l.RequestBurst)),
+	}
+}
+
+// wait is when a request of n entries and b bytes may be sent; now: at once.
+func (l *limiter) wait(now Time, n int, b int64) Time {
+	return max(waitFor(l.records, now, int64(n)), waitFor(l.bytes, now, b), waitFor(l.requests, now, 1))
+}
+
+// charge books a request that is sent now.
+func (l *limiter) charge(now Time, n int, b int64) {
+	charge(l.records, now, int64(n))
+	charge(l.bytes, now, b)
+	charge(l.requests, now, 1)
+}
+
+func waitFor(l *rate.Limiter, now Time, cost int64) Time {
+	if l == nil || cost <= 0 {
+		return now
+	}
+	want := float64(min(cost, int64(l.Burst())))
+	lack := want - l.TokensAt(now.Std())
+	if lack <= 0 {
+		return now
+	}
+	// One nanosecond more than the quotient, against rounding: a wake-up that
+	// finds the bucket a hair short would only wait again.
+	return now + Time(lack/float64(l.Limit())*1e9) + 1
+}
+
+func charge(l *rate.Limiter, now Time, cost int64) {
+	if l == nil {
+		return
+	}
+	for cost > 0 {
+		slice := min(cost, int64(l.Burst()))
+		l.ReserveN(now.Std(), int(slice))
+		cost -= slice
+	}
+}
+
+// tune changes rates and bursts from now on; tokens gathered so far are kept.
+func (l *limiter) tune(now Time, r limits.Rate) {
+	fresh := newLimiter(r)
+	for _, p := range []struct{ old, new **rate.Limiter }{
+		{&l.records, &fresh.records}, {&l.bytes, &fresh.bytes}, {&l.requests, &fresh.requests},
+	} {
+		if *p.old == nil || *p.new == nil {
+			*p.old = *p.new
+			continue
+		}
+		(*p.old).SetLimitAt(now.Std(), (*p.new).Limit())
+		(*p.old).SetBurstAt(now.Std(), (*p.new).Burst())
+	}
+}

@@ -1,0 +1,195 @@
+package core
+
+import (
+	"math"
+
+	"github.com/spillway-go/spillway/asyncsink/limits"
+)
+
+// controller moves the window: how many entries may be in flight.
+type controller interface {
+	// window is the current limit.
+	window() int64
+	// observe learns from one answer.
+	observe(answer)
+}
+
+// answer is what a controller sees of a request.
+type answer struct {
+	entries   int
+	throttled int    // entries refused for load, the others not
+	refused   bool   // the request as a whole was refused, or never answered
+	limited   bool   // the window was what held requests back when this one went
+	epoch     uint64 // the controller's, when it was sent
+}
+
+type static int64
+
+func (s static) window() int64  { return int64(s) }
+func (s static) observe(answer) {}
+
+const (
+	beta        = 0.7 // what a cut leaves
+	maxHold     = 64  // clean windows between probes, at most
+	minSample   = 256 // entries before shares are compared
+	minMargin   = 0.02
+	marginSigma = 3
+)
+
+// aimd finds the largest window that the destination takes, from two signals.
+//
+// A request refused as a whole always cuts, once for all requests that were out
+// at that time. Entries throttled inside accepted requests are judged by their
+// share against a learnt baseline: above it the window is cut on trial, and if
+// the share delivered does not improve as it would had load been the cause, the
+// cut is taken back and the share becomes the baseline. (A fixed tolerance
+// collapses as soon as a loss that has nothing to do with load exceeds it.)
+//
+// Growth: doubling for each window of clean answers up to the level known to be
+// good, which is kept through an outage, so that recovery takes O(log C) round
+// trips. From there it probes: one batch more, then two, four, while that holds;
+// a probe that fails goes straight back and waits twice as long for the next, up
+// to 64 windows, which keeps the refusals that probing causes below two per cent.
+type aimd struct {
+	floor, ceil, step float64
+
+	w     float64
+	good  float64 // the level to double up to; ceil until something failed
+	hold  int     // clean windows between probes
+	clean int     // windows since the last probe or cut
+	jump  float64 // the next probe's size
+	probe float64 // size of the probe that is running; 0: none
+
+	baseline float64
+	trial    struct{ from, delivered float64 } // from: window before the cut; 0: no trial
+
+	cutting bool   // no clean window since the last cut
+	proven  bool   // a clean window at good, since the last cut
+	cutAt   uint64 // epoch that the last cut began
+
+	epoch             uint64  // decisions so far: answers to older requests decide nothing
+	target            float64 // entries that make this epoch's window of answers
+	answered, refused float64 // entries in this epoch
+	limited           bool
+}
+
+func newController(l limits.InFlight, batch limits.Entries) controller {
+	if l.Controller == limits.Static {
+		return static(l.Entries)
+	}
+	a := &aimd{floor: float64(l.Floor), ceil: float64(l.Entries), step: float64(batch), hold: 1}
+	a.w, a.good, a.jump = a.floor, a.ceil, a.step
+	a.decide(a.w)
+	return a
+}
+
+func (a *aimd) window() int64 { return int64(a.w) }
+
+// decide sets the window and starts a new window of answers.
+func (a *aimd) decide(w float64) {
+	a.w = min(max(w, a.floor), a.ceil)
+	a.epoch++
+	a.answered, a.refused, a.limited = 0, 0, false
+	a.target = max(a.w, minSample)
+}
+
+func (a *aimd) observe(x answer) {
+	if x.refused {
+		if x.epoch == a.epoch {
+			a.cut()
+		}
+		return
+	}
+	if a.w < a.good && a.trial.from == 0 && x.limited && x.throttled == 0 && x.epoch >= a.cutAt {
+		a.w = min(a.w+float64(x.entries), a.good)
+	}
+	if x.epoch != a.epoch {
+		return
+	}
+	a.answered += float64(x.entries)
+	a.refused += float64(x.throttled)
+	a.limited = a.limited || x.limited
+	if a.answered >= a.target {
+		a.judge(a.refused/a.answered, a.answered)
+	}
+}
+
+// cut answers a request that was refused as a whole.
+func (a *aimd) cut() {
+	if a.probe > 0 {
+		a.failProbe()
+		return
+	}
+	// Only the first cut of an outage sets the level to come back to: the
+	// present one if a clean window has proven it, less if it was being tried.
+	if !a.cutting && !a.proven {
+		a.good = max(a.w*beta, a.floor)
+	}
+	a.cutting, a.proven, a.trial.from = true, false, 0
+	a.clean, a.jump = 0, a.step
+	a.decide(a.w * beta)
+	a.cutAt = a.epoch
+}
+
+func (a *aimd) failProbe() {
+	back := a.w - a.probe
+	if a.probe <= a.step {
+		a.hold = min(a.hold*2, maxHold)
+	}
+	a.probe, a.clean, a.jump = 0, 0, a.step
+	a.good = max(back, a.floor)
+	a.decide(back)
+}
+
+// judge looks at a whole window of answers: share of n entries was throttled.
+func (a *aimd) judge(share, n float64) {
+	delivered := 1 - share
+	if t := a.trial; t.from > 0 {
+		a.trial.from = 0
+		asLoad := min(1, t.delivered*t.from/a.w)
+		if delivered >= (t.delivered+asLoad)/2 && asLoad > t.delivered {
+			a.good, a.clean, a.jump = a.w, 0, a.step
+			a.decide(a.w)
+			return
+		}
+		a.baseline = share
+		a.decide(t.from)
+		return
+	}
+	margin := max(minMargin, marginSigma*math.Sqrt(a.baseline*(1-a.baseline)/n))
+	switch {
+	case share <= a.baseline+margin:
+		a.baseline = min(a.baseline, share) + max(0, share-a.baseline)/8
+		a.grow()
+	case a.probe > 0:
+		a.failProbe()
+	case a.w*beta < a.floor: // nowhere to go: what is seen at the floor is the baseline
+		a.baseline = share
+		a.decide(a.w)
+	default:
+		a.trial.from, a.trial.delivered = a.w, delivered
+		a.decide(a.w * beta)
+	}
+}
+
+// grow follows a clean window of answers.
+func (a *aimd) grow() {
+	if a.probe > 0 { // it held: this level is good, and the next step is larger
+		a.good, a.probe, a.hold = a.w, 0, 1
+		a.jump = min(a.jump*2, a.ceil)
+	}
+	a.clean++
+	a.cutting = false
+	a.proven = a.proven || a.w >= a.good
+	switch {
+	case !a.limited, a.w >= a.ceil:
+		a.decide(a.w)
+	case a.w < a.good:
+		a.decide(min(a.w*2, a.good))
+	case a.clean >= a.hold:
+		a.probe, a.clean = min(a.jump, a.ceil-a.w), 0
+		a.decide(a.w + a.probe)
+	default:
+		a.decide(a.w)
+	}
+}
