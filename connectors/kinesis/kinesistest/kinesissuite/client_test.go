@@ -1,0 +1,40 @@
+package kinesissuite
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kinesis"
+	"github.com/aws/aws-sdk-go-v2/service/kinesis/types"
+	"github.com/stretchr/testify/require"
+)
+
+// race is the order of events that net/http meets now and then: the body is sent, the SDK closes it, net/http
+// looks for more.
+type race struct{ sawMore error }
+
+func (r *race) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, err := io.CopyN(io.Discard, req.Body, req.ContentLength); err != nil {
+		return nil, err
+	}
+	if err := req.Body.Close(); err != nil {
+		return nil, err
+	}
+	_, r.sawMore = io.Copy(io.Discard, req.Body)
+	return &http.Response{
+		StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"FailedRecordCount":0,"Records":[]}`)),
+	}, nil
+}
+
+func TestASteadyBodyEndsWithoutAnError(t *testing.T) {
+	var r race
+	client := NewClient("http://kinesis.test", func(o *kinesis.Options) { o.HTTPClient = &http.Client{Transport: SteadyBody(&r)} })
+	_, err := client.PutRecords(t.Context(), &kinesis.PutRecordsInput{
+		StreamName: aws.String("s"), Records: []types.PutRecordsRequestEntry{entry("k", "v")},
+	})
+	require.NoError(t, err)
+	require.NoError(t, r.sawMore)
+}
