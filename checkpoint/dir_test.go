@@ -165,7 +165,7 @@ func TestSomethingElseWhereAFolderShouldBe(t *testing.T) {
 func TestErrorsOfTheFileSystemSayWhatToDo(t *testing.T) {
 	for err, want := range map[error]string{
 		syscall.ENOSPC: "free some space", syscall.EDQUOT: "free some space", syscall.EROFS: "read-only",
-		syscall.EACCES: "let the user of this process", syscall.EIO: "the disk fails",
+		syscall.EACCES: "let the user of this process", syscall.ENOTSUP: "local file system", syscall.EIO: "the disk fails",
 	} {
 		m := newModel()
 		m.fail, m.err = func(int) bool { return true }, err

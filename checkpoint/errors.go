@@ -28,22 +28,24 @@ type OtherJobError struct {
 }
 
 func (e *OtherJobError) Error() string {
-	return fmt.Sprintf("checkpoint: %s belongs to job %q, instance %q, not to job %q, instance %q: use another state folder, or the names that it was written under",
+	return fmt.Sprintf("checkpoint: %s belongs to job %q, instance %q, not to job %q, instance %q: "+
+		"use another state folder, or the names that it was written under",
 		e.Path, e.Found.Name, e.Found.Instance, e.Want.Name, e.Want.Instance)
 }
 
-// DamagedError says that a file of the state is not as it was written.
+// DamagedError says that a file of the state is not as it was written. Nothing was changed or removed.
 type DamagedError struct {
 	Path   string
-	Offset int64 // bytes from its start
-	Advice string
-	Err    error // what is wrong; of a checkpoint mostly a *statecodec.FormatError
+	Offset int64  // bytes from its start
+	Advice string // what to do, and what it costs
+	Err    error  // what is wrong; of a checkpoint mostly a *statecodec.FormatError
 }
 
 func (e *DamagedError) Error() string {
 	return fmt.Sprintf("checkpoint: %s is damaged at byte %d: %v: %s", e.Path, e.Offset, e.Err, e.Advice)
 }
 
+// Unwrap returns Err.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // failed wraps an error of the file system with what was being done and what a person can do.
@@ -54,6 +56,7 @@ func failed(doing string, err error) error {
 	return fmt.Errorf("checkpoint: %s: %w", doing, err)
 }
 
+// hint is for the errors that a person can do something about.
 func hint(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -64,6 +67,8 @@ func hint(err error) string {
 		return "something else lies where a folder is needed: move it away, or use another state folder"
 	case errors.Is(err, fs.ErrPermission):
 		return "let the user of this process read and write the state folder, or use another one"
+	case errors.Is(err, errors.ErrUnsupported):
+		return "put the state on a local file system, one that knows locks and syncs"
 	case errors.Is(err, syscall.EIO):
 		return "the disk fails: see the kernel's log"
 	}

@@ -86,7 +86,8 @@ func goBack(older []uint64) string {
 	if n := len(older); n > 0 {
 		return fmt.Sprintf("move it away to go back to checkpoint %d, at the price of duplicates: what was settled since is sent again", older[n-1])
 	}
-	return "there is none before it: move it away to begin without state: a source that can be read again is, from its beginning; what it held of any other is lost"
+	return "there is none before it: move it away to begin without state: a source that can be read again is, " +
+		"from its beginning; what it held of any other is lost"
 }
 
 type counter struct {

@@ -66,8 +66,8 @@ func (d *Decoder) skip() {
 	d.closeBlock(crc)
 }
 
-// grow makes room for n bytes, or for some of them: at least a usual block's, or twice what there was. What is small gets only what
-// it needs: most snapshots of a quiet job are.
+// grow makes room for n bytes, or for some of them: a usual block's, or twice what there was. What is small gets only
+// what it needs: most snapshots of a quiet job are.
 func (d *Decoder) grow(n int) {
 	size := min(n, max(blockTarget, 2*cap(d.buf)))
 	if size > blockTarget/16 {

@@ -37,8 +37,8 @@ func (c Caps) orDefaults() Caps {
 
 var errNextFirst = errors.New("statecodec: no section: call Next first")
 
-// Decoder reads a snapshot from its start to its end, and checks each byte of it on the way, also of what is skipped. It holds
-// one block at a time. It is not safe for concurrent use. Each error but io.EOF is sticky.
+// Decoder reads a snapshot from its start to its end, and checks each byte of it on the way, also of what is skipped. It
+// holds one block at a time. It is not safe for concurrent use. Each error but io.EOF is sticky.
 type Decoder struct {
 	r      *bufio.Reader
 	caps   Caps

@@ -92,7 +92,7 @@ func (e *Encoder) Blob(b []byte) error {
 		return errors.New("statecodec: a section's blobs stand before its entries: call Blob before Entry")
 	}
 	if len(b) > DefaultEntryBytes {
-		return fmt.Errorf("statecodec: a blob of %d bytes is above the limit of %d: write it as several: %w", len(b), DefaultEntryBytes, ErrTooLarge)
+		return tooLarge("a blob, which can be written as several,", len(b), DefaultEntryBytes)
 	}
 	e.flush(typeBlob, b)
 	return e.err
@@ -159,20 +159,25 @@ func (e *Encoder) check(least encoderState) error {
 func (e *Encoder) refuse(x *Entry) error {
 	switch {
 	case len(x.Data) > DefaultEntryBytes:
-		return fmt.Errorf("statecodec: entry %d: data of %d bytes is above the limit of %d: %w", x.Seq, len(x.Data), DefaultEntryBytes, ErrTooLarge)
+		return tooLarge(fmt.Sprintf("data of entry %d", x.Seq), len(x.Data), DefaultEntryBytes)
 	case len(x.Class) > DefaultNameBytes:
-		return fmt.Errorf("statecodec: entry %d: class of %d bytes is above the limit of %d: %w", x.Seq, len(x.Class), DefaultNameBytes, ErrTooLarge)
+		return tooLarge(fmt.Sprintf("class of entry %d", x.Seq), len(x.Class), DefaultNameBytes)
 	case x.KeyGroup >= max(e.groups, 1):
-		return fmt.Errorf("statecodec: entry %d: key group %d in a section with %d: give the section the number that the hash was divided by", x.Seq, x.KeyGroup, e.groups)
+		return fmt.Errorf("statecodec: entry %d: key group %d in a section with %d: give the section the number that KeyGroup was given",
+			x.Seq, x.KeyGroup, e.groups)
 	}
 	return nil
 }
 
 func checkName(what, name string) error {
 	if len(name) > DefaultNameBytes {
-		return fmt.Errorf("statecodec: %s has %d bytes, above the limit of %d: %w", what, len(name), DefaultNameBytes, ErrTooLarge)
+		return tooLarge(what, len(name), DefaultNameBytes)
 	}
 	return nil
+}
+
+func tooLarge(what string, n, limit int) error {
+	return fmt.Errorf("statecodec: %s has %d bytes, above the limit of %d: %w", what, n, limit, ErrTooLarge)
 }
 
 // endBlock writes the entries that are not yet.

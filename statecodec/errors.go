@@ -72,5 +72,6 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return fmt.Sprintf("statecodec: %s has version %d, this program reads up to %d: start the program that wrote it, or a newer one", e.What, e.Found, e.Supported)
+	return fmt.Sprintf("statecodec: %s has version %d, this program reads up to %d: start the program that wrote it, or a newer one",
+		e.What, e.Found, e.Supported)
 }

@@ -344,54 +344,9 @@ func (c *Core[E]) deliver(now Time, refs []ref, bytes int64) {
 	}
 }
 
-// halve splits what a refused request carried; of its own entries, those that
-// have an outcome of their own are not among them.
-func (c *Core[E]) halve(b *Batch[E], fails []Failure) {
-	c.Counters.Bisected++
-	refs := make([]ref, 0, len(b.refs))
-	for i, r := range b.refs {
-		if len(fails) > 0 && fails[0].Index == i {
-			fails = fails[1:]
-			continue
-		}
-		refs = append(refs, r)
-	}
-	s := b.of
-	if s == nil {
-		s = &bisection{}
-	}
-	s.split(refs)
-	c.bisected = append(c.bisected, s)
-}
-
-// unhalve goes on with the other parts of a halved request. Under Prefix, when
-// this part is to go again, those behind it go back to their lanes first, since
-// they may hold entries of the same keys.
-func (c *Core[E]) unhalve(b *Batch[E], whole Outcome, fails []Failure) {
-	s := b.of
-	if c.gated() && c.Relation == Prefix && goesAgain(whole, fails) {
-		for _, part := range s.parts { // the last part first
-			for _, r := range slices.Backward(part) {
-				c.leave(r)
-				c.lanes.putBack(c.lanes.get(c.log.hash(r)), r)
-				b.hashes = append(b.hashes, c.log.hash(r))
-			}
-		}
-		return
-	}
-	if len(s.parts) > 0 {
-		c.bisected = append(c.bisected, s)
-	}
-}
-
 // handsBack: entries are to be sent again behind others that were issued after them.
 func handsBack(n int, whole Outcome, fails []Failure) bool {
 	back := func(k Kind) bool { return k == Retry || k == Throttled || k == CredentialExpired }
 	return len(fails) < n && (back(whole.Kind) || whole.Kind == Rejected && n-len(fails) > 1) ||
 		slices.ContainsFunc(fails, func(f Failure) bool { return back(f.Kind) })
-}
-
-func goesAgain(whole Outcome, fails []Failure) bool {
-	again := func(k Kind) bool { return k != Delivered && k != Rejected }
-	return again(whole.Kind) || slices.ContainsFunc(fails, func(f Failure) bool { return again(f.Kind) })
 }

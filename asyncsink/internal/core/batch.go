@@ -20,6 +20,7 @@ type Batch[E any] struct {
 	refs    []ref
 	hashes  []uint64 // of their keys, under an order
 	answer  answer   // the controller's part
+	unsure  []ref    // those that an earlier attempt may have stored
 	state   batchState
 	of      *bisection // set: a half of a refused request
 	readyAt Time       // of the entry that became ready first, while the batch is open
@@ -71,13 +72,12 @@ const (
 func (b *Batch[E]) reset() {
 	clear(b.Entries)
 	*b = Batch[E]{
-		Entries: b.Entries[:0], Seqs: b.Seqs[:0], Attempts: b.Attempts[:0], refs: b.refs[:0], hashes: b.hashes[:0],
+		Entries: b.Entries[:0], Seqs: b.Seqs[:0], Attempts: b.Attempts[:0], refs: b.refs[:0], hashes: b.hashes[:0], unsure: b.unsure[:0],
 	}
 }
 
-// take adds n neighbours of one chunk. Their attempt is of known effect until
-// it proves otherwise; what was unsure before is a possible duplicate now.
-func (b *Batch[E]) take(l *arrivals[E], r ref, n int, bytes int64) (unsure Count) {
+// take adds n neighbours of one chunk.
+func (b *Batch[E]) take(l *arrivals[E], r ref, n int, bytes int64) {
 	at, off := r.slot(), r.off()
 	c, st := l.slab[at].chunk, l.slab[at].state
 	b.Entries = append(b.Entries, c.entries[off:off+n]...)
@@ -99,13 +99,10 @@ func (b *Batch[E]) take(l *arrivals[E], r ref, n int, bytes int64) (unsure Count
 			continue
 		}
 		if r := makeRef(at, i); l.unsure(r) {
-			unsure.add(1, int64(c.size[i]))
-			l.setUnsure(r, false)
-			st = l.slab[at].state
+			b.unsure = append(b.unsure, r)
 		}
 		i++
 	}
-	return unsure
 }
 
 func (b *Batch[E]) takeIDs(writer [16]byte, c *chunk[E], off, n int) {
@@ -144,21 +141,4 @@ func (b *byArrival[E]) Swap(i, j int) {
 	if len(b.hashes) > 0 {
 		b.hashes[i], b.hashes[j] = b.hashes[j], b.hashes[i]
 	}
-}
-
-// bisection halves a request that was refused as a whole until the guilty entry
-// stands alone, and an open batch that a lowered limit made too large. Parts go
-// one after another, before all other batches; the last in the slice is the next.
-type bisection struct{ parts [][]ref }
-
-func (s *bisection) split(refs []ref) {
-	half := len(refs) / 2
-	s.parts = append(s.parts, append([]ref(nil), refs[half:]...), append([]ref(nil), refs[:half]...))
-}
-
-func (s *bisection) next() []ref {
-	n := len(s.parts)
-	p := s.parts[n-1]
-	s.parts = s.parts[:n-1]
-	return p
 }

@@ -60,6 +60,7 @@ type Core[E any] struct {
 	fedAt      int64 // progress at the last Room
 	suspect    bool  // the largest entry was lowered: look at each before it goes
 	blocked    bool  // the last Next found no slot
+	wakeAt     Time  // what the last Next said
 	noticeable bool  // an Offer since the last Next may have completed a batch
 	err        error
 }
@@ -88,6 +89,7 @@ func New[E any](c Config[E]) *Core[E] {
 		log:     newArrivals[E](c.Writer, keyed, c.Settlement),
 		control: newController(c.Limits.InFlight, c.Limits.Batch.Entries),
 		limiter: newLimiter(c.Limits.Rate),
+		wakeAt:  Never,
 	}
 	k.retry = newRetries(c.Limits.Retry, c.Rand, k.log.seq, k.log.size)
 	k.lanes = lanes[E]{log: &k.log, byID: map[uint64]int32{}}
@@ -112,14 +114,27 @@ func (c *Core[E]) Offer(now Time, e E) (Seq, error) {
 	if !c.HasRoom(size) {
 		return 0, ErrFull
 	}
+	return c.accept(now, e, size), nil
+}
+
+// Keep is Offer above the caps on what is held and after a stop, for a shell that
+// goes down with entries that it can't get again: they are for the last snapshot.
+func (c *Core[E]) Keep(now Time, e E) (Seq, error) {
+	if c.ended {
+		return 0, ErrEnded
+	}
+	return c.accept(now, e, int64(c.Size(e))), nil
+}
+
+func (c *Core[E]) accept(now Time, e E, size int64) Seq {
 	var hash uint64
 	if c.keyed() {
 		hash = c.Hash(e)
 	}
 	c.log.append(now, e, uint32(size), hash)
 	c.Ledger.Accepted.add(1, size)
-	c.buffered(size)
-	return c.log.last, nil
+	c.buffered(now, size)
+	return c.log.last
 }
 
 // HasRoom says whether an entry of that size would be taken now.
@@ -143,7 +158,7 @@ func (c *Core[E]) Restore(now Time, h Held[E]) bool {
 	h.Born = min(h.Born, now)
 	r := c.log.restore(h, uint32(size), hash)
 	c.Ledger.Restored.add(1, size)
-	c.buffered(size)
+	c.buffered(now, size)
 	if limit := c.Limits.Batch.EntryBytes; size > int64(limit) {
 		h.Death = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}
 	}
@@ -154,15 +169,22 @@ func (c *Core[E]) Restore(now Time, h Held[E]) bool {
 }
 
 // buffered books an entry at the frontier.
-func (c *Core[E]) buffered(size int64) {
+func (c *Core[E]) buffered(now Time, size int64) {
 	c.Ledger.Buffered.add(1, size)
 	c.fresh.add(1, size)
 	if c.blocked {
 		return
 	}
-	if ready := c.readyEntries(); ready == 1 || ready >= c.full() || c.readyBytes() >= int64(c.Limits.Batch.Bytes) {
+	ready := c.readyEntries()
+	if ready == 1 && c.wakeAt > now.Add(c.Limits.Batch.Age) || ready >= c.full() || c.readyBytes() >= int64(c.Limits.Batch.Bytes) {
 		c.noticeable = true
 	}
+}
+
+// Opens says whether the next entry begins a batch that no wake-up is planned
+// for. Its time of acceptance counts, so the shell reads the clock for it.
+func (c *Core[E]) Opens(now Time) bool {
+	return !c.blocked && c.readyEntries() == 0 && c.wakeAt > now.Add(c.Limits.Batch.Age)
 }
 
 // Noticeable says whether Next has something to say after an Offer. (After
@@ -186,18 +208,26 @@ func (c *Core[E]) EndOfInput() { c.ended = true }
 // Tune changes the limits. Requests in flight keep their deadlines; entries
 // that are now too large go to the dead letters when their turn comes.
 func (c *Core[E]) Tune(now Time, l limits.Set) {
-	old := c.Limits
+	old, wasPiled := c.Limits, c.piled()
 	c.Limits, c.retry.Retry = l, l.Retry
 	c.suspect = c.suspect || l.Batch.EntryBytes < old.Batch.EntryBytes
 	c.limiter.tune(now, l.Rate)
-	if b := c.open; b != nil && (len(b.refs) > int(l.Batch.Entries) || b.Bytes > int64(l.Batch.Bytes)) {
+	if b := c.open; b != nil && c.outgrown(b) {
 		c.open = nil
 		c.bisected = append(c.bisected, &bisection{[][]ref{slices.Clone(b.refs)}})
 		c.recycle(b)
 	}
-	if l.InFlight != old.InFlight {
-		c.control = newController(l.InFlight, l.Batch.Entries)
+	c.control = tuned(c.control, l.InFlight, l.Batch.Entries)
+	if !wasPiled && c.piled() {
+		c.piledAt = now
 	}
+}
+
+// outgrown says whether a batch, or an entry of it, is above the limits of today.
+func (c *Core[E]) outgrown(b *Batch[E]) bool {
+	l := c.Limits.Batch
+	return len(b.refs) > int(l.Entries) || b.Bytes > int64(l.Bytes) ||
+		slices.ContainsFunc(b.refs, func(r ref) bool { return c.log.size(r) > int64(l.EntryBytes) })
 }
 
 // Stop ends everything that is sent, for good, with the error that Err returns.
@@ -233,6 +263,9 @@ func (c *Core[E]) OldestBorn() (Time, bool) {
 	}
 	return 0, false
 }
+
+// Settled says whether AppendSettled has something.
+func (c *Core[E]) Settled() bool { return len(c.log.ranges) > 0 }
 
 // AppendSettled appends the sequences that have settled since the last call.
 func (c *Core[E]) AppendSettled(dst []Range) []Range {

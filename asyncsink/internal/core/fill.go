@@ -31,6 +31,9 @@ func (c *Core[E]) complete() bool {
 	}
 	if c.gated() {
 		open := c.openCount()
+		if open.Entries > 0 && c.Order == Total && c.Relation == Independent {
+			return true // nothing may join it
+		}
 		return open.Entries >= c.full() || open.Bytes >= int64(c.Limits.Batch.Bytes)
 	}
 	return c.readyEntries() >= c.full() || c.readyBytes() >= int64(c.Limits.Batch.Bytes)
@@ -226,8 +229,7 @@ func (c *Core[E]) examine(now Time, r ref) {
 }
 
 func (c *Core[E]) take(b *Batch[E], r ref, n int, bytes int64) {
-	unsure := b.take(&c.log, r, n, bytes)
-	c.Counters.PossibleDuplicates = c.Counters.PossibleDuplicates.plus(unsure)
+	b.take(&c.log, r, n, bytes)
 }
 
 func (c *Core[E]) newBatch() *Batch[E] {

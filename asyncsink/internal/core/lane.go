@@ -26,6 +26,10 @@ type lane struct {
 	queued     bool   // its head is in passed or waits out a back-off
 }
 
+// keptEmpty is how large a queue or slab may be that is kept while nothing is in
+// it, against garbage in steady state. A larger one is left of a backlog.
+const keptEmpty = 1 << 14
+
 // fifo is a queue in one slice, whose front moves.
 type fifo struct {
 	refs []ref
@@ -38,6 +42,9 @@ func (q *fifo) pop() ref {
 	r := q.refs[q.at]
 	if q.at++; q.at == len(q.refs) {
 		q.refs, q.at = q.refs[:0], 0
+		if cap(q.refs) > keptEmpty {
+			q.refs = nil
+		}
 	} else if q.at >= 1024 && q.at*2 >= len(q.refs) { // amortised O(1)
 		q.refs = q.refs[:copy(q.refs, q.refs[q.at:])]
 		q.at = 0
@@ -69,6 +76,9 @@ func (l *lanes[E]) open(hash uint64) *lane {
 func (l *lanes[E]) close(hash uint64) {
 	l.free = append(l.free, l.byID[hash])
 	delete(l.byID, hash)
+	if len(l.byID) == 0 && len(l.slab) > keptEmpty {
+		l.slab, l.free, l.byID = nil, nil, map[uint64]int32{}
+	}
 }
 
 func (l *lanes[E]) park(a *lane, r ref) {

@@ -1,13 +1,14 @@
 package core
 
 import (
+	"math"
 	"math/bits"
 	"time"
 )
 
-// Histogram counts durations in buckets whose bounds grow by a quarter of a
-// power of two, so that a bound is within 19 % of what it counts. Bucket 0
-// takes up to a microsecond; the last one everything from about 78 hours.
+// Histogram counts durations in buckets of a quarter of a power of two, in
+// microseconds, so that a bound is at most 25 % above what it counts. Bucket 0
+// takes what is below a microsecond; the last one everything from 66 hours.
 type Histogram [HistogramBuckets]uint64
 
 // HistogramBuckets is how many buckets a Histogram has.
@@ -54,9 +55,9 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	for _, n := range h {
 		total += n
 	}
-	want, seen := uint64(q*float64(total)), uint64(0)
+	rank, seen := max(1, uint64(math.Ceil(q*float64(total)))), uint64(0)
 	for i, n := range h {
-		if seen += n; n > 0 && seen >= want {
+		if seen += n; seen >= rank {
 			return h.Bound(i)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 // limiter is the three token buckets that a request is charged to.
 //
 // A cost above a bucket's burst would never be granted (golang/go#80698), so a
-// request waits for at most a full bucket and is then charged in slices no
-// larger than the burst; the debt delays what follows, and the rate holds.
+// request waits for at most a full bucket and is then charged all of its cost;
+// the debt delays what follows, and the rate holds.
 type limiter struct {
 	records, bytes, requests *rate.Limiter // nil: no limit
 }
@@ -50,20 +50,26 @@ func waitFor(l *rate.Limiter, now Time, cost int64) Time {
 	if lack <= 0 {
 		return now
 	}
-	// One nanosecond more than the quotient, against rounding: a wake-up that
-	// finds the bucket a hair short would only wait again.
-	return now + Time(lack/float64(l.Limit())*1e9) + 1
+	wait := lack / float64(l.Limit()) * 1e9
+	// A hair more, against rounding: a wake-up that finds the bucket short would
+	// only wait again.
+	wait += wait*1e-9 + 1
+	if wait >= float64(Never-now) {
+		return Never
+	}
+	return now + Time(wait)
 }
 
 func charge(l *rate.Limiter, now Time, cost int64) {
 	if l == nil {
 		return
 	}
-	for cost > 0 {
-		slice := min(cost, int64(l.Burst()))
-		l.ReserveN(now.Std(), int(slice))
-		cost -= slice
+	if burst := l.Burst(); cost > int64(burst) {
+		// What the bucket holds is capped as of now, so this grants nothing more.
+		l.SetBurstAt(now.Std(), int(cost))
+		defer l.SetBurstAt(now.Std(), burst)
 	}
+	l.ReserveN(now.Std(), int(cost))
 }
 
 // tune changes rates and bursts from now on; tokens gathered so far are kept.

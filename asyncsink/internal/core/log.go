@@ -104,6 +104,9 @@ func (l *arrivals[E]) append(now Time, e E, size uint32, hash uint64) ref {
 	if l.keyed {
 		c.hash[i] = hash
 	}
+	if c.ids != nil { // among restored ones
+		c.ids[i] = ID{l.writer, l.last + 1}
+	}
 	c.n++
 	c.sealed = c.n == chunkLen
 	l.own(l.newest).live++
@@ -119,8 +122,8 @@ func (l *arrivals[E]) restore(h Held[E], size uint32, hash uint64) ref {
 	if l.newest < 0 || l.slab[l.newest].chunk.sealed {
 		l.grow().ids = make([]ID, chunkLen)
 	}
-	l.slab[l.newest].chunk.ids[l.slab[l.newest].chunk.n] = h.ID
 	r := l.append(h.Born, h.Entry, size, hash)
+	l.slab[r.slot()].chunk.ids[r.off()] = h.ID
 	st := l.own(r.slot())
 	st.attempts[r.off()] = uint16(min(h.Attempts, 1<<16-1))
 	if h.Unsure {
@@ -278,7 +281,6 @@ func (l *arrivals[E]) release(at int) {
 	l.free = append(l.free, at)
 }
 
-func (l *arrivals[E]) entry(r ref) *E     { return &l.slab[r.slot()].chunk.entries[r.off()] }
 func (l *arrivals[E]) size(r ref) int64   { return int64(l.slab[r.slot()].chunk.size[r.off()]) }
 func (l *arrivals[E]) born(r ref) Time    { return l.slab[r.slot()].chunk.born[r.off()] }
 func (l *arrivals[E]) hash(r ref) uint64  { return l.slab[r.slot()].chunk.hash[r.off()] }

@@ -1,7 +1,5 @@
 package core
 
-import "slices"
-
 // Action is what the core wants next.
 type Action[E any] struct {
 	Kind    ActionKind
@@ -71,7 +69,12 @@ func (c *Core[E]) Next(now Time) Action[E] {
 	if a, ok := c.room(); ok {
 		return a
 	}
-	return Action[E]{Kind: Wait, Until: min(until, c.retry.wakeAt(), c.expiry())}
+	until = min(until, c.retry.wakeAt(), c.expiry())
+	if len(c.lanes.byID) > 0 { // what arrives may be parked: looking at it once an age will do
+		until = min(until, now.Add(c.Limits.Batch.Age))
+	}
+	c.wakeAt = until
+	return Action[E]{Kind: Wait, Until: until}
 }
 
 func (c *Core[E]) wake(now Time) bool {
@@ -169,6 +172,12 @@ func (c *Core[E]) send(now Time, b *Batch[E]) {
 			c.Counters.Retried.add(1, c.log.size(b.refs[i]))
 		}
 	}
+	// This attempt is of known effect until it proves otherwise.
+	for _, r := range b.unsure {
+		c.Counters.PossibleDuplicates.add(1, c.log.size(r))
+		c.log.setUnsure(r, false)
+	}
+	b.unsure = b.unsure[:0]
 }
 
 func epochOf(k controller) uint64 {
@@ -176,47 +185,6 @@ func epochOf(k controller) uint64 {
 		return a.epoch
 	}
 	return 0
-}
-
-// half sends the next part of a request that was refused as a whole.
-func (c *Core[E]) half(now Time) (*Batch[E], Time, bool) {
-	if len(c.bisected) == 0 {
-		return nil, 0, false
-	}
-	refs, bytes := c.nextPart()
-	if !c.fits(len(refs), bytes) {
-		return nil, Never, true
-	}
-	if at := c.limiter.wait(now, len(refs), bytes); at > now {
-		return nil, at, true
-	}
-	b := c.newBatch()
-	b.of = c.bisected[0]
-	c.bisected = c.bisected[1:]
-	for _, r := range b.of.next() {
-		c.take(b, r, 1, c.log.size(r))
-	}
-	c.send(now, b)
-	return b, 0, true
-}
-
-// nextPart is the part whose turn it is, halved until it keeps limits that
-// were lowered since. Without a gate the halves need not wait for each other.
-func (c *Core[E]) nextPart() (refs []ref, bytes int64) {
-	for {
-		s := c.bisected[0]
-		refs, bytes = s.parts[len(s.parts)-1], 0
-		for _, r := range refs {
-			bytes += c.log.size(r)
-		}
-		if len(refs) == 1 || len(refs) <= int(c.Limits.Batch.Entries) && bytes <= int64(c.Limits.Batch.Bytes) {
-			return refs, bytes
-		}
-		s.split(s.next())
-		if !c.gated() {
-			c.bisected = slices.Insert(c.bisected, 0, &bisection{[][]ref{s.next()}})
-		}
-	}
 }
 
 // bury hands what was given up to the dead-letter output, one lot at a time.

@@ -3,7 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"reflect"
 )
 
 // failure is what a schedule found; the test turns it into the seed to replay.
@@ -11,12 +10,6 @@ type failure struct{ what string }
 
 func (w *world) fail(format string, args ...any) {
 	panic(failure{fmt.Sprintf("life %d, step %d, %v: ", w.life, w.steps, w.now.Std().UTC().Format("04:05.000000")) + fmt.Sprintf(format, args...)})
-}
-
-func (w *world) mustEqual(what string, want, got any) {
-	if !reflect.DeepEqual(want, got) && fmt.Sprint(want) != fmt.Sprint(got) {
-		w.fail("%s: want %v, got %v", what, want, got)
-	}
 }
 
 // everything is what the log holds, in arrival order.
@@ -32,32 +25,18 @@ func (c *Core[E]) everything() (all []Held[E]) {
 	return all
 }
 
-func (w *world) unsettled() (ids []int) {
-	for _, h := range w.core.everything() {
-		ids = append(ids, h.Entry.id)
-	}
-	return ids
-}
-
 // check holds after every step: ledger, bounds, and the places where entries are.
 func (w *world) check() {
 	c := w.core
 	if err := c.Ledger.check(); err != nil {
 		w.fail("%v", err)
 	}
-	var inFlight, requests int64
+	var inFlight int64
 	for b := c.flights.first; b != nil; b = b.newer {
 		inFlight += int64(len(b.refs))
-		requests++
 	}
 	if c.Err() == nil {
 		w.balance("entries in flight", c.Ledger.InFlight.Entries, inFlight)
-		if c.Ledger.Buffered.Entries != w.places() {
-			fmt.Printf("open %+v fresh %+v bis %d retryW %d ready %d graves %d owns %v\n", c.openCount(), c.fresh, len(c.bisected), c.retry.waiting.len(), c.retry.ready.len(), c.graves.len(), c.OwnsRetries)
-			for b := c.flights.first; b != nil; b = b.newer {
-				fmt.Println("flight", b.ID, len(b.refs), b.of, b.state)
-			}
-		}
 		w.balance("entries buffered", c.Ledger.Buffered.Entries, w.places())
 		w.balance("entries given up", c.Ledger.Unwritten.Entries, int64(c.graves.len()+len(c.burying)))
 	}
@@ -66,18 +45,29 @@ func (w *world) check() {
 		live += int64(c.log.slab[at].state.live)
 	}
 	w.balance("entries in the log", c.Ledger.Held().Entries, live)
-	l, held := c.Limits, c.Ledger.Held()
-	if held.Entries > int64(l.Held.Entries) || held.Bytes > int64(l.Held.Bytes) && held.Entries > 1 {
-		w.fail("held %+v is above its cap %+v", held, l.Held)
+	if retained := len(c.log.slab) - len(c.log.free); retained > int(live)+2 {
+		w.fail("%d chunks retained for %d entries", retained, live)
 	}
-	if requests+int64(c.abandoned) > int64(l.InFlight.Requests) {
-		w.fail("%d requests and %d abandoned are above the cap of %d", requests, c.abandoned, l.InFlight.Requests)
+}
+
+// checkHeld holds whenever an entry was accepted. (Limits that are lowered later
+// drop nothing.)
+func (w *world) checkHeld() {
+	l, held := w.core.Limits.Held, w.core.Ledger.Held()
+	if held.Entries > int64(l.Entries) || held.Bytes > int64(l.Bytes) && held.Entries > 1 {
+		w.fail("held %+v is above its cap %+v", held, l)
 	}
-	if requests > 1 && (inFlight > int64(l.InFlight.Entries) || c.Ledger.InFlight.Bytes > int64(l.InFlight.Bytes)) {
-		w.fail("in flight %+v is above its cap %+v", c.Ledger.InFlight, l.InFlight)
+}
+
+// checkFlights holds whenever a request is sent.
+func (w *world) checkFlights() {
+	l, out := w.core.Limits.InFlight, w.core.Ledger.InFlight
+	requests, abandoned := w.core.Requests()
+	if requests+abandoned > int(l.Requests) {
+		w.fail("%d requests and %d abandoned are above the cap of %d", requests, abandoned, l.Requests)
 	}
-	if retained := len(c.log.slab) - len(c.log.free); retained > int(held.Entries)+2 {
-		w.fail("%d chunks retained for %d entries", retained, held.Entries)
+	if requests > 1 && (out.Entries > int64(l.Entries) || out.Bytes > int64(l.Bytes)) {
+		w.fail("in flight %+v is above its cap %+v", out, l)
 	}
 }
 
@@ -157,6 +147,7 @@ func (w *world) checkStop(err error) {
 }
 
 func (w *world) observeSend(b *Batch[item]) {
+	w.checkFlights()
 	l := w.core.Limits
 	if n := len(b.Entries); n == 0 || n > int(l.Batch.Entries) {
 		w.fail("batch of %d entries", n)
@@ -169,6 +160,8 @@ func (w *world) observeSend(b *Batch[item]) {
 		if w.acked[e.id] {
 			w.fail("entry %d was acknowledged as stored and is sent again", e.id)
 		}
+		w.observeTry(b, i)
+		w.out[b] = append(w.out[b], e.id)
 		if w.core.gated() && w.config.Relation == Independent {
 			key := e.key
 			if w.config.Order == Total {
@@ -191,43 +184,6 @@ func (w *world) observeSend(b *Batch[item]) {
 	}
 	if len(b.Entries) < int(l.Batch.Entries) && !b.closed {
 		w.hit[limitBatchAge] = true
-	}
-}
-
-func (w *world) observeAnswer(b *Batch[item], whole Outcome, fails []Failure) {
-	k := 0
-	for i, e := range b.Entries {
-		kind := whole.Kind
-		if k < len(fails) && fails[k].Index == i {
-			kind = fails[k].Kind
-			k++
-		} else if w.config.Relation == Prefix && whole.Kind == Delivered && k > 0 {
-			continue // behind the first failure
-		}
-		if kind == Delivered {
-			if w.dest.stored[e.id] == 0 {
-				w.fail("entry %d acknowledged and not stored", e.id)
-			}
-			w.acked[e.id] = true
-		}
-		w.seen.count(kind, w.config.Order, w.hit)
-	}
-}
-
-// settle pulls what has settled: each sequence once a life.
-func (w *world) settle() {
-	for _, r := range w.core.AppendSettled(nil) {
-		for s := r.First; s <= r.Last; s++ {
-			if w.settled[s] {
-				w.fail("sequence %d settled twice", s)
-			}
-			w.settled[s] = true
-		}
-	}
-	for s := Seq(1); s < w.core.LowWater(); s++ {
-		if !w.settled[s] {
-			w.fail("low-water mark %d, and %d was never reported as settled", w.core.LowWater(), s)
-		}
 	}
 }
 

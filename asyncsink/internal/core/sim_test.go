@@ -3,6 +3,7 @@ package core
 import (
 	"flag"
 	"fmt"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,12 +43,12 @@ func runSchedule(seed uint64, seen *coverage) (err error) {
 	defer func() {
 		seen.steps += w.steps
 		seen.lives += w.life
-		if f := recover(); f != nil {
-			if f, ok := f.(failure); ok {
-				err = fmt.Errorf("seed %d: %s", seed, f.what)
-				return
-			}
-			panic(f)
+		switch f := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("seed %d: %s", seed, f.what)
+		default:
+			err = fmt.Errorf("seed %d: panic: %v\n%s", seed, f, debug.Stack())
 		}
 	}()
 	w.run()

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
-
-	"github.com/spillway-go/spillway/asyncsink/limits"
 )
 
 // item is the simulation's entry. Items are a function of seed and id, so that
@@ -40,11 +39,10 @@ type world struct {
 	dest    destination
 	pending []Held[item] // of the snapshot that this life restores, not fed yet
 	saved   checkpointed
-	acked   map[int]bool // in this life
-	settled map[Seq]bool // in this life
-	dead    map[int]int
-	gaveUp  map[int]bool // by some life, which may have let later ones of the key go
-	wakeOf  int64
+	known
+	dead   map[int]int
+	gaveUp map[int]bool // by some life, which may have let later ones of the key go
+	wakeOf int64
 }
 
 type checkpointed struct {
@@ -56,7 +54,7 @@ type checkpointed struct {
 // shown is a snapshot with what it must yield, read when its time comes.
 type shown struct {
 	snap *Snapshot[item]
-	want []int
+	want []line
 }
 
 type event struct {
@@ -90,61 +88,6 @@ func (w *world) ms(least, most int) time.Duration {
 
 func pick[T any](w *world, of ...T) T { return of[w.rand.IntN(len(of))] }
 
-func (w *world) randomConfig() Config[item] {
-	c := Config[item]{
-		Limits: limits.Set{
-			Batch: limits.Batch{
-				Entries: limits.Entries(1 + w.rand.IntN(8)), Bytes: limits.Bytes(200 + w.rand.IntN(600)),
-				Age: w.ms(1, 30), EntryBytes: limits.Bytes(100 + w.rand.IntN(100)),
-			},
-			Held:     limits.Held{Entries: limits.Entries(4 + w.rand.IntN(60)), Bytes: limits.Bytes(400 + w.rand.IntN(4000))},
-			InFlight: limits.InFlight{Requests: limits.Requests(1 + w.rand.IntN(6)), Timeout: w.ms(20, 60)},
-			Retry:    limits.Retry{Base: w.ms(1, 10), Cap: w.ms(10, 50)},
-		},
-		Order:         Order(w.seed % 3),
-		Relation:      Relation(w.seed / 3 % 3),
-		OnRejected:    OnRejected(w.rand.IntN(3)),
-		StopAmbiguous: w.chance(0.3),
-		DeadLetters:   !w.chance(0.1),
-		Settlement:    true,
-		Size:          func(e item) int { return e.size },
-		Hash:          func(e item) uint64 { return uint64(e.key) },
-		Rand:          rand.New(rand.NewPCG(w.seed, 1)),
-	}
-	l := &c.Limits
-	c.OwnsRetries = c.Relation == Pipelined && (c.Order != Unordered || w.chance(0.5))
-	if w.chance(0.3) {
-		l.InFlight.Controller = limits.Static
-	}
-	if w.chance(0.3) {
-		l.InFlight.Entries = limits.Entries(1 + w.rand.IntN(12))
-		l.InFlight.Floor = 1
-	}
-	if w.chance(0.3) {
-		l.InFlight.Bytes = l.Batch.Bytes + limits.Bytes(w.rand.IntN(400))
-	}
-	if w.chance(0.2) {
-		l.Rate.Records = limits.PerSecond(200 + w.rand.IntN(2000))
-		l.Rate.RecordBurst = limits.Entries(1 + w.rand.IntN(10))
-	}
-	if w.chance(0.2) {
-		l.Rate.Bytes = limits.PerSecond(20_000 + w.rand.IntN(100_000))
-		l.Rate.ByteBurst = limits.Bytes(50 + w.rand.IntN(1000))
-	}
-	if w.chance(0.2) {
-		l.Rate.Requests = limits.PerSecond(50 + w.rand.IntN(500))
-		l.Rate.RequestBurst = limits.Requests(1 + w.rand.IntN(3))
-	}
-	if w.chance(0.35) {
-		l.Retry.Attempts = 1 + w.rand.IntN(5)
-	}
-	if w.chance(0.35) {
-		l.Retry.Age = w.ms(30, 200)
-	}
-	c.Limits = l.WithDefaults()
-	return c
-}
-
 // begin starts a life from what was saved.
 func (w *world) begin(from checkpointed) {
 	if w.core != nil {
@@ -157,7 +100,7 @@ func (w *world) begin(from checkpointed) {
 	w.saved, w.next, w.pending = from, from.next, from.held
 	w.core.Feed(len(w.pending) > 0)
 	w.ended = false
-	w.acked, w.settled = map[int]bool{}, map[Seq]bool{}
+	w.known = nothingKnown()
 	w.pump()
 	if life := w.life; w.healing {
 		w.after(0, func() { w.in(life, w.finish) })
@@ -205,6 +148,10 @@ func (w *world) offer() bool {
 	case err != nil:
 		panic(fmt.Sprintf("offer: %v", err))
 	}
+	if err == nil {
+		w.accepted = append(w.accepted, e.id)
+		w.checkHeld()
+	}
 	w.next++
 	w.farthest = max(w.farthest, w.next)
 	if w.core.Noticeable() {
@@ -232,17 +179,9 @@ func (w *world) disturb(life int) {
 	})
 }
 
-func (w *world) tune() {
-	l := w.config.Limits
-	l.Batch.Entries = limits.Entries(1 + w.rand.IntN(8))
-	l.Batch.EntryBytes = min(l.Batch.Bytes, limits.Bytes(60+w.rand.IntN(140)))
-	l.InFlight.Timeout = w.ms(20, 60)
-	w.core.Tune(w.now, l)
-}
-
 // snapshot takes one, keeps what it must show, reads it later and only then saves it.
 func (w *world) snapshot() {
-	s := shown{snap: w.core.Snapshot(), want: w.unsettled()}
+	s := w.take()
 	position, life, pending := w.next, w.life, w.pending
 	w.after(w.ms(0, 40), func() {
 		w.in(life, func() {
@@ -258,15 +197,24 @@ func (w *world) snapshot() {
 	})
 }
 
+func (w *world) take() shown {
+	w.settle()
+	s := shown{snap: w.core.Snapshot(), want: w.unsettled()}
+	w.balance("entries in a snapshot", s.snap.Held.Entries, int64(len(s.want)))
+	return s
+}
+
 func (w *world) read(s shown, final bool) []Held[item] {
 	var held []Held[item]
-	var ids []int
+	var got []line
 	for h := range s.snap.All() {
+		got = append(got, line{h.Seq, h.Entry.id, h.Attempts, h.Unsure})
 		h.Unsure = h.Unsure || !final // it may have been sent since
 		held = append(held, h)
-		ids = append(ids, h.Entry.id)
 	}
-	w.mustEqual("snapshot shows what was unsettled when it was taken", s.want, ids)
+	if !slices.Equal(s.want, got) {
+		w.fail("a snapshot must show %v, what was unsettled when it was taken; it shows %v", s.want, got)
+	}
 	return held
 }
 
@@ -285,16 +233,21 @@ func (w *world) crash() {
 // restart ends a stopped life in good order: all that is left is saved.
 func (w *world) restart() {
 	w.core.Abandon(w.now)
-	s := shown{snap: w.core.Snapshot(), want: w.unsettled()}
+	w.observeTimeouts()
+	s := w.take()
 	left := append(w.read(s, true), w.pending...)
 	w.begin(checkpointed{left, w.next, s.snap.Divert})
 }
 
 // pump does what the core wants until it waits, and checks after each action.
 func (w *world) pump() {
-	for {
+	for n := 0; ; n++ {
+		if n > 10_000 {
+			w.fail("liveness: the core never waits")
+		}
 		w.check()
 		a := w.core.Next(w.now)
+		w.observeTimeouts()
 		switch a.Kind {
 		case Send:
 			w.observeSend(a.Batch)
@@ -330,9 +283,14 @@ func (w *world) pump() {
 
 func (w *world) feed(room Action[item]) {
 	for n := int64(0); n < room.Entries && len(w.pending) > 0; n++ {
-		if !w.core.Restore(w.now, w.pending[0]) {
+		h := w.pending[0]
+		if !w.core.Restore(w.now, h) {
 			break
 		}
+		w.checkHeld()
+		w.accepted = append(w.accepted, h.Entry.id)
+		w.unsure[h.Entry.id], w.tries[h.Entry.id] = h.Unsure, h.Attempts
+		w.bornDead[h.Entry.id] = h.Death != nil || h.Entry.size > int(w.core.Limits.Batch.EntryBytes)
 		w.pending = w.pending[1:]
 	}
 	if len(w.pending) == 0 {
@@ -345,6 +303,12 @@ func (w *world) bury(dead []Dead[item]) {
 	for i, d := range dead {
 		ids[i] = d.Entry.id
 		w.gaveUp[d.Entry.id] = true
+		if w.config.Order != Unordered && w.unsure[d.Entry.id] && !w.bornDead[d.Entry.id] {
+			w.fail("entry %d may be stored, and is given up (%s)", d.Entry.id, d.Death.Class)
+		}
+		if first, ok := w.firstDead[d.Entry.key]; !ok || d.Entry.id < first {
+			w.firstDead[d.Entry.key] = d.Entry.id
+		}
 		w.seen.buried(d.Death.Class)
 		switch d.Death.Class {
 		case "attempts":

@@ -52,8 +52,12 @@ func (c *Core[E]) Release(s *Snapshot[E]) {
 	}
 }
 
-// Divert takes over the diverted keys of an earlier life.
+// Divert takes over the diverted keys of an earlier life. Without an order no
+// key is diverted.
 func (c *Core[E]) Divert(hashes []uint64) {
+	if !c.keyed() {
+		return
+	}
 	for _, h := range hashes {
 		if c.divert == nil {
 			c.divert = map[uint64]struct{}{}

@@ -42,8 +42,10 @@ const (
 // at that time. Entries throttled inside accepted requests are judged by their
 // share against a learnt baseline: above it the window is cut on trial, and if
 // the share delivered does not improve as it would had load been the cause, the
-// cut is taken back and the share becomes the baseline. (A fixed tolerance
-// collapses as soon as a loss that has nothing to do with load exceeds it.)
+// cut is taken back and the share becomes the baseline, until it is tried again
+// 64 windows later: a share learnt under load would leave the window open for
+// ever. (A fixed tolerance collapses as soon as a loss that has nothing to do
+// with load exceeds it.) A window of answers without a delivery is an outage.
 //
 // Growth: doubling for each window of clean answers up to the level known to be
 // good, which is kept through an outage, so that recovery takes O(log C) round
@@ -61,13 +63,15 @@ type aimd struct {
 	probe float64 // size of the probe that is running; 0: none
 
 	baseline float64
+	accepted int                               // windows since the baseline was tried, while it is above zero
 	trial    struct{ from, delivered float64 } // from: window before the cut; 0: no trial
 
-	cutting bool   // no clean window since the last cut
+	cutting bool   // nothing was delivered since the last cut
 	proven  bool   // a clean window at good, since the last cut
 	cutAt   uint64 // epoch that the last cut began
 
 	epoch             uint64  // decisions so far: answers to older requests decide nothing
+	level             float64 // the window when this epoch began
 	target            float64 // entries that make this epoch's window of answers
 	answered, refused float64 // entries in this epoch
 	limited           bool
@@ -83,6 +87,23 @@ func newController(l limits.InFlight, batch limits.Entries) controller {
 	return a
 }
 
+// tuned is the controller for changed limits. An adaptive one keeps what it has
+// learnt, within its new bounds.
+func tuned(k controller, l limits.InFlight, batch limits.Entries) controller {
+	a, ok := k.(*aimd)
+	if !ok || l.Controller == limits.Static {
+		return newController(l, batch)
+	}
+	unbroken := a.good >= a.ceil // nothing has failed yet
+	a.floor, a.ceil, a.step = float64(l.Floor), float64(l.Entries), float64(batch)
+	if a.good = min(max(a.good, a.floor), a.ceil); unbroken {
+		a.good = a.ceil
+	}
+	a.jump, a.probe, a.trial.from = a.step, 0, 0
+	a.decide(a.w)
+	return a
+}
+
 func (a *aimd) window() int64 { return int64(a.w) }
 
 // decide sets the window and starts a new window of answers.
@@ -90,18 +111,19 @@ func (a *aimd) decide(w float64) {
 	a.w = min(max(w, a.floor), a.ceil)
 	a.epoch++
 	a.answered, a.refused, a.limited = 0, 0, false
-	a.target = max(a.w, minSample)
+	a.level, a.target = a.w, max(a.w, minSample)
 }
 
 func (a *aimd) observe(x answer) {
 	if x.refused {
-		if x.epoch == a.epoch {
-			a.cut()
+		if x.epoch >= a.cutAt {
+			a.cut(x.epoch == a.epoch)
 		}
 		return
 	}
 	if a.w < a.good && a.trial.from == 0 && x.limited && x.throttled == 0 && x.epoch >= a.cutAt {
 		a.w = min(a.w+float64(x.entries), a.good)
+		a.cutting = false
 	}
 	if x.epoch != a.epoch {
 		return
@@ -115,10 +137,12 @@ func (a *aimd) observe(x answer) {
 }
 
 // cut answers a request that was refused as a whole.
-func (a *aimd) cut() {
+func (a *aimd) cut(ofThisEpoch bool) {
 	if a.probe > 0 {
 		a.failProbe()
-		return
+		if ofThisEpoch {
+			return
+		}
 	}
 	// Only the first cut of an outage sets the level to come back to: the
 	// present one if a clean window has proven it, less if it was being tried.
@@ -139,25 +163,35 @@ func (a *aimd) failProbe() {
 	a.probe, a.clean, a.jump = 0, 0, a.step
 	a.good = max(back, a.floor)
 	a.decide(back)
+	a.cutAt = a.epoch
 }
 
 // judge looks at a whole window of answers: share of n entries was throttled.
 func (a *aimd) judge(share, n float64) {
 	delivered := 1 - share
+	if delivered <= 0 { // refused, entry by entry
+		a.cut(true)
+		return
+	}
 	if t := a.trial; t.from > 0 {
 		a.trial.from = 0
 		asLoad := min(1, t.delivered*t.from/a.w)
 		if delivered >= (t.delivered+asLoad)/2 && asLoad > t.delivered {
-			a.good, a.clean, a.jump = a.w, 0, a.step
+			a.good, a.clean, a.jump, a.baseline = a.w, 0, a.step, 0
 			a.decide(a.w)
 			return
 		}
-		a.baseline = share
+		a.baseline, a.accepted = share, 0
 		a.decide(t.from)
 		return
 	}
 	margin := max(minMargin, marginSigma*math.Sqrt(a.baseline*(1-a.baseline)/n))
+	if a.baseline > minMargin {
+		a.accepted++
+	}
 	switch {
+	case a.accepted >= maxHold && a.probe == 0: // the baseline may have been learnt under load
+		a.try(delivered)
 	case share <= a.baseline+margin:
 		a.baseline = min(a.baseline, share) + max(0, share-a.baseline)/8
 		a.grow()
@@ -167,9 +201,15 @@ func (a *aimd) judge(share, n float64) {
 		a.baseline = share
 		a.decide(a.w)
 	default:
-		a.trial.from, a.trial.delivered = a.w, delivered
-		a.decide(a.w * beta)
+		a.try(delivered)
 	}
+}
+
+// try cuts the window to see whether more of it is delivered then.
+func (a *aimd) try(delivered float64) {
+	a.accepted = 0
+	a.trial.from, a.trial.delivered = a.w, delivered
+	a.decide(a.w * beta)
 }
 
 // grow follows a clean window of answers.
@@ -180,7 +220,7 @@ func (a *aimd) grow() {
 	}
 	a.clean++
 	a.cutting = false
-	a.proven = a.proven || a.w >= a.good
+	a.proven = a.proven || a.level >= a.good
 	switch {
 	case !a.limited, a.w >= a.ceil:
 		a.decide(a.w)

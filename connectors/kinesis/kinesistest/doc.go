@@ -25,8 +25,6 @@
 //	for r := range srv.All("orders") { ... }
 //
 // Over a socket it is httptest.NewServer(srv), or the command in the folder serve. Faults work the same on both.
-// (Over any socket, the SDK itself now and then breaks off an answer of which it has read the head; SteadyBody in
-// package kinesissuite says why and mends it.)
 //
 // Package kinesissuite is the suite that this server passes, and that emulators of other make and the service
 // itself can be put to.

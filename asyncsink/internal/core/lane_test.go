@@ -1,0 +1,106 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newTestLanes are lanes over a log of n entries of ten bytes, which it returns.
+func newTestLanes(n int) (*lanes[int], []ref) {
+	log := newArrivals[int]([16]byte{}, true, false)
+	refs := make([]ref, n)
+	for i := range refs {
+		refs[i] = log.append(0, i, 10, 0)
+	}
+	return &lanes[int]{log: &log, byID: map[uint64]int32{}}, refs
+}
+
+// drain pops all that is parked.
+func (l *lanes[E]) drain(a *lane) (got []ref) {
+	for a.parked > 0 {
+		got = append(got, l.pop(a))
+	}
+	return got
+}
+
+func TestLaneIsAFIFO(t *testing.T) {
+	l, e := newTestLanes(6)
+	for _, c := range []struct {
+		name string
+		do   func(a *lane)
+		want []ref
+	}{
+		{"parked", func(a *lane) { l.park(a, e[0]); l.park(a, e[1]); l.park(a, e[2]) }, e[:3]},
+		{"put back into an empty one", func(a *lane) { l.putBack(a, e[0]); l.park(a, e[1]) }, e[:2]},
+		{"put back before those behind, last first", func(a *lane) {
+			l.park(a, e[2])
+			l.park(a, e[3])
+			l.putBack(a, e[1])
+			l.putBack(a, e[0])
+			l.park(a, e[4])
+		}, e[:5]},
+		{"popped in between", func(a *lane) {
+			l.park(a, e[5])
+			require.Equal(t, e[5], l.pop(a))
+			l.park(a, e[0])
+			l.park(a, e[1])
+			require.Equal(t, e[0], l.pop(a))
+			l.putBack(a, e[0])
+		}, e[:2]},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, l.drain(func() *lane { a := l.open(1); c.do(a); return a }()))
+			l.close(1)
+		})
+	}
+}
+
+func TestAFailedHeadIsMarked(t *testing.T) {
+	l, e := newTestLanes(1)
+	a := l.open(1)
+	require.False(t, a.failed)
+	l.putBack(a, e[0])
+	require.True(t, a.failed)
+}
+
+func TestLanesExistWhileSomethingIsOutstanding(t *testing.T) {
+	l, _ := newTestLanes(1)
+	require.Nil(t, l.get(7))
+	l.open(7).out = 3
+	require.Equal(t, 3, l.get(7).out)
+	l.close(7)
+	require.Nil(t, l.get(7))
+	require.Equal(t, lane{}, *l.open(8), "a slot is used again, and remembers nothing")
+	require.Len(t, l.slab, 1)
+}
+
+func TestAnOpenedGateIsCounted(t *testing.T) {
+	l, e := newTestLanes(2)
+	a := l.open(1)
+	l.park(a, e[0])
+	l.park(a, e[1])
+	l.pass(a)
+	require.True(t, a.queued)
+	require.Equal(t, []int64{1, 10}, []int64{l.entries, l.bytes}, "the head alone may go")
+	require.Equal(t, e[0], l.passed.pop())
+}
+
+func TestFIFOKeepsOrderAndLetsMemoryGo(t *testing.T) {
+	var q fifo
+	in, out := 0, 0
+	for range 100_000 { // never empty, never longer than 3,000
+		for q.len() < 3000 {
+			q.push(ref(in))
+			in++
+		}
+		require.Equal(t, ref(out), q.pop())
+		out++
+	}
+	require.LessOrEqual(t, cap(q.refs), 4*3000, "memory grows with what went through")
+	for q.len() > 0 {
+		require.Equal(t, ref(out), q.pop())
+		out++
+	}
+	require.Equal(t, in, out)
+}
