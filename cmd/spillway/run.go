@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
+	"github.com/spillway-go/spillway/connectors/kinesis"
+	"github.com/spillway-go/spillway/pipeline"
+)
+
+const runUsage = `Usage: spillway run FILE.yaml [--FIELD=VALUE ...]
+
+Runs the job that FILE.yaml describes; - is standard input. Every value of it can also be given as a flag, --FIELD=VALUE, and in
+the environment, SPILLWAY_FIELD=VALUE with every dot and dash of FIELD an underscore. A flag goes before the environment, and that
+before FILE, which may be left out. SIGTERM and SIGINT drain and stop; a second one saves and stops at once.
+
+Exit status: 0 all settled, 1 failed, 2 usage or configuration, 3 stopped with what is left saved, 4 state refused.
+
+A FILE:
+
+  name: orders
+  source: {file: {path: in.jsonl}, key: {json: id}}
+  sink: {kinesis: {stream: orders, region: us-east-1, writer: {order: per_key}}}
+  state: {url: "file:state"}
+  dead_letter: {file: {path: dead.jsonl}}
+
+FIELDs:
+`
+
+// runJob is the command run.
+func runJob(p process) int {
+	loaded, err := config.Load(p.args, p.env, p.stdin)
+	if loaded.Help {
+		fmt.Fprint(p.stdout, runUsage)
+		config.Help(p.stdout)
+		return exitSettled
+	}
+	if err != nil {
+		fmt.Fprintln(p.stderr, err)
+		return end(p.stdout, loaded.Settings, pipeline.Result{Outcome: pipeline.Failed, Err: err})
+	}
+	screen := &screen{w: p.stderr, width: p.width}
+	log := newLogger(screen, loaded.Settings)
+	for _, w := range loaded.Warnings {
+		log.Warn(w)
+	}
+	result := execute(p, loaded, screen, log)
+	report(p.stderr, log, result)
+	return end(p.stdout, loaded.Settings, result)
+}
+
+// execute runs the job, and closes what it opened.
+func execute(p process, loaded *config.Loaded, screen *screen, log *slog.Logger) pipeline.Result {
+	signals := p.listen()
+	failed := func(err error) pipeline.Result { return pipeline.Result{Outcome: pipeline.Failed, Err: err} }
+	letters, closeLetters, err := openLetters(loaded.Job.DeadLetter)
+	if err != nil {
+		return failed(err)
+	}
+	src, err := openSource(loaded.Job.Source, p.stdin)
+	if err != nil {
+		return failed(errors.Join(err, closeLetters()))
+	}
+	runner, err := pipeline.New(newJob(p, loaded, src, letters, log))
+	if err != nil {
+		return failed(errors.Join(err, src.Close(), closeLetters()))
+	}
+	result, ended := supervise(signals, runner, screen, log)
+	if !ended { // it still uses the letters
+		return result
+	}
+	if err := closeLetters(); err != nil {
+		result.Outcome, result.Err = pipeline.Failed, errors.Join(result.Err, err)
+	}
+	return result
+}
+
+// supervise runs a job while it shows progress and heeds signals. Not ended: a third signal has given the job up.
+func supervise(signals <-chan os.Signal, r *pipeline.Runner[kinesis.Record], s *screen, log *slog.Logger) (result pipeline.Result, ended bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watch(ctx, r.Stats, s, log)
+	}()
+	results := make(chan pipeline.Result, 1)
+	go func() { results <- r.Run(context.Background()) }()
+	result, ended = heed(signals, results, r, log)
+	cancel()
+	<-watched
+	return result, ended
+}
+
+// report says on standard error what the result means for a person.
+func report(stderr io.Writer, log *slog.Logger, result pipeline.Result) {
+	var faults config.Faults
+	if errors.As(result.Err, &faults) {
+		fmt.Fprintln(stderr, faults)
+		return
+	}
+	for _, err := range flatten(result.Err) {
+		log.Error(err.Error())
+	}
+	switch {
+	case result.Outcome == pipeline.Stopped && result.Left > 0:
+		log.Warn("stopped with entries left: the next run delivers them first", "left", result.Left)
+	case result.Outcome == pipeline.Stopped:
+		log.Info("stopped: all that was read is settled, and the next run reads on")
+	}
+}
+
+func flatten(err error) (all []error) {
+	if err == nil {
+		return nil
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			all = append(all, flatten(one)...)
+		}
+		return all
+	}
+	return []error{err}
+}
