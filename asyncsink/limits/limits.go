@@ -51,18 +51,24 @@ type InFlight struct {
 	Floor Entries `yaml:"floor"`
 }
 
-// Rate bounds what is sent in a second, retries included. Zero: no limit.
+// Rate bounds what is sent in a second, retries included. Each is a token bucket
+// (golang.org/x/time/rate) that is charged when a request is sent; a request that
+// costs more than the bucket's depth is sent when it is full and pays the rest back.
 type Rate struct {
-	// Records, Bytes and Requests are rates; each is a token bucket
-	// (golang.org/x/time/rate) that is charged when a request is sent.
-	Records  PerSecond `yaml:"records"`
-	Bytes    PerSecond `yaml:"bytes"`
+	// Records is the most in a second. Default 0: no limit; at most 1e12.
+	Records PerSecond `yaml:"records"`
+	// Bytes is the most in a second. Default 0: no limit; at most 1e15.
+	Bytes PerSecond `yaml:"bytes"`
+	// Requests is the most in a second. Default 0: no limit; at most 1e12.
 	Requests PerSecond `yaml:"requests"`
-	// RecordBurst, ByteBurst and RequestBurst are the depths of the buckets.
-	// Default: what the rate gives in a second, at least 1. A request that costs
-	// more than a burst is sent when the bucket is full and pays the rest back.
-	RecordBurst  Entries  `yaml:"record_burst"`
-	ByteBurst    Bytes    `yaml:"byte_burst"`
+	// RecordBurst is how many may go at once after a pause. Default what Records gives in a
+	// second, at least 1; at most 2^40.
+	RecordBurst Entries `yaml:"record_burst"`
+	// ByteBurst is how many may go at once after a pause. Default what Bytes gives in a
+	// second, at least 1; at most 2^40.
+	ByteBurst Bytes `yaml:"byte_burst"`
+	// RequestBurst is how many may go at once after a pause. Default what Requests gives in a
+	// second, at least 1; at most 2^40.
 	RequestBurst Requests `yaml:"request_burst"`
 }
 

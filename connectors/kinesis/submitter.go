@@ -124,7 +124,9 @@ func (s *Submitter) book(b *asyncsink.Batch[Record], index []int, out *sdk.PutRe
 	}
 	if stored == 0 {
 		s.count("nothing_stored", 1)
-		s.log.Warn("PutRecords succeeded and stored nothing", "entries", len(index), "error", last)
+		if throttled < len(index) { // a small request to a throttled shard is nothing to tell
+			s.log.Warn("PutRecords succeeded and stored nothing", "entries", len(index), "error", last)
+		}
 	}
 	return nil
 }
