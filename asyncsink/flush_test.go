@@ -164,3 +164,28 @@ func TestFlushSendsAllThatIsTakenBackFromAnEarlierLife(t *testing.T) {
 		require.Equal(t, entries(25, 25), r.to.got())
 	})
 }
+
+// The context ends as the last answer comes: what has settled was flushed.
+func TestFlushIsCleanWhenItsContextEndsWithTheLastAnswer(t *testing.T) {
+	for range 30 { // either of the two may be seen first
+		locked(t, func(t *testing.T, r *rig) {
+			open := make(gate)
+			r.to.answers(open.answer)
+			r.open(single())
+			r.write("a")
+			ctx, cancel := context.WithCancel(t.Context())
+			flushed := make(chan error, 1)
+			go func() {
+				_, err := r.Flush(ctx)
+				flushed <- err
+			}()
+			synctest.Wait()
+			require.NoError(t, r.enter("test"))
+			close(open)
+			synctest.Wait() // the answer waits for the lock
+			cancel()
+			r.leave()
+			require.NoError(t, <-flushed)
+		})
+	}
+}

@@ -103,7 +103,7 @@ func (w *Writer[E]) attempt(ctx context.Context, cancel context.CancelFunc, a *B
 		}
 		cancel()
 		fails := a.end()
-		if w.config.Order == Unordered || broken == nil && whole.Kind == Delivered && len(fails) == 0 {
+		if broken == nil && whole.Kind == Delivered && len(fails) == 0 {
 			a.issued() // else once the core has said that what is behind it may go
 		}
 		w.report("request done", func() { w.done(a, whole, fails, broken) })

@@ -173,6 +173,23 @@ func TestAWriteWaitsForWhatIsTakenBack(t *testing.T) {
 	})
 }
 
+func TestASmallNewEntryDoesNotOvertakeALargeOldOne(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		state := r.earlier("12345678", "87654321")
+		open := make(gate)
+		r.to.answers(open.answer)
+		c := single()
+		c.Restore, c.Batch.EntryBytes, c.Held.Bytes = from(state), 10, 10
+		r.open(c)
+		_, err := r.TryWrite("1") // there is room for it
+		require.ErrorIs(t, err, ErrFull)
+		close(open)
+		r.write("1")
+		r.drain()
+		require.Equal(t, "12345678", r.to.got()[0])
+	})
+}
+
 func TestEntriesAboveLoweredLimitsGoToTheDeadLetters(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		state := r.earlier("small", "far too large for anything", "mid-size entry", "tiny")

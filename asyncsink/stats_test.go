@@ -165,3 +165,18 @@ func TestHeldIsExactAndErrIsSticky(t *testing.T) {
 		}
 	})
 }
+
+func TestStatsAreUpToDateWhileAWriteWaits(t *testing.T) {
+	locked(t, func(t *testing.T, r *rig) {
+		open := make(gate)
+		r.to.answers(open.answer)
+		c := single()
+		c.Held.Entries, c.InFlight.Requests = 5, 1
+		r.open(c)
+		r.write(entries(5, 5)...)
+		waits := r.blocked(t.Context(), "waits")
+		require.EqualValues(t, 5, r.Stats().Accepted.Entries)
+		close(open)
+		require.NoError(t, <-waits)
+	})
+}

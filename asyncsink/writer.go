@@ -43,8 +43,7 @@ type Writer[E any] struct {
 	// Touched inside the executor only.
 	core     *core.Core[E]
 	now      core.Time // read when idle ends, at each mail and every 256 offers
-	offers   uint
-	mailsDue bool // answers may wait in the loop
+	toLook   int       // offers until the next lookUp
 	wake     *mailbox.Timer
 	wakeAt   core.Time
 	waiting  waiters
@@ -220,6 +219,12 @@ func (w *Writer[E]) err() error {
 // [*EntryTooLargeError], the context's, [ErrClosed] or [*StoppedError]; with any
 // of them the entry was not accepted.
 func (w *Writer[E]) Write(ctx context.Context, e E) (Seq, error) {
+	if w.owned { // the same without what a lock needs: this is the hot path of a runner
+		if seq, err := w.offer(e); err != ErrFull {
+			return seq, err
+		}
+		return w.writeWhenRoom(ctx, e)
+	}
 	if err := w.enter("write"); err != nil {
 		return 0, err
 	}
@@ -254,17 +259,10 @@ func (w *Writer[E]) TryWrite(e E) (Seq, error) {
 }
 
 func (w *Writer[E]) offer(e E) (Seq, error) {
-	if w.mailsDue {
-		// Before the entry is accepted, not after: whoever owns the loop must be able to note
-		// a sequence before a mail, a checkpoint say, sees the entry.
-		w.mailsDue = false
-		w.runMails()
-	}
-	if w.offers%offersPerTick == 0 || w.core.Opens(w.now) {
+	if w.toLook--; w.toLook < 0 {
+		w.lookUp()
+	} else if w.core.Opens() {
 		w.tick()
-	}
-	if w.offers++; w.offers%offersPerTick == 0 {
-		w.publish()
 	}
 	if w.backlog != nil || w.ended || w.closed {
 		return 0, w.refuse()
@@ -278,9 +276,23 @@ func (w *Writer[E]) offer(e E) (Seq, error) {
 	}
 	if w.core.Noticeable() {
 		w.pump()
-		w.mailsDue = w.owned
+		if w.owned {
+			w.toLook = 0
+		}
 	}
 	return seq, nil
+}
+
+// lookUp does, at least every 256 offers, what a record must not pay for. Mails
+// run before an entry is accepted, not after: whoever owns the loop must be able
+// to note a sequence before a mail, a checkpoint say, sees the entry.
+func (w *Writer[E]) lookUp() {
+	w.toLook = offersPerTick - 1
+	if w.owned {
+		w.runMails()
+	}
+	w.tick()
+	w.publish()
 }
 
 // refuse is for entries behind others: those of an earlier life, or of blocked writes.

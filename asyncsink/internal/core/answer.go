@@ -205,7 +205,7 @@ func (c *Core[E]) again(now Time, r ref, o Outcome) {
 	case d != nil:
 		c.giveUp(r, d)
 	case c.gated():
-		c.lanes.putBack(c.lanes.get(c.log.hash(r)), r)
+		c.lanes.putBack(c.lanes.of(r), r)
 	default:
 		c.retry.add(r, attempts)
 	}
@@ -280,7 +280,7 @@ func (c *Core[E]) Buried() {
 // leave takes an answered entry out of its lane's outstanding ones.
 func (c *Core[E]) leave(r ref) {
 	if c.gated() {
-		c.lanes.get(c.log.hash(r)).out--
+		c.lanes.of(r).out--
 	}
 }
 
@@ -301,9 +301,9 @@ func (c *Core[E]) finish(now Time, b *Batch[E], whole Outcome, fails []Failure) 
 
 // finishLanes visits each lane of an answer once, at its first entry there.
 func (c *Core[E]) finishLanes(now Time, b *Batch[E], hint time.Duration) {
-	for _, hash := range b.hashes {
-		a := c.lanes.get(hash)
-		if a == nil || a.out > 0 || a.queued {
+	for _, i := range b.lanes {
+		a := &c.lanes.slab[i]
+		if !a.open || a.out > 0 || a.queued {
 			continue
 		}
 		if a.failed {
@@ -311,13 +311,14 @@ func (c *Core[E]) finishLanes(now Time, b *Batch[E], hint time.Duration) {
 			c.retry.add(a.head, max(1, c.log.attempts(a.head)))
 			continue
 		}
-		c.reopen(now, hash, a)
+		c.reopen(now, i)
 	}
+	c.lanes.shrink()
 }
 
 // reopen lets the next entry of a lane go, or ends the lane.
-func (c *Core[E]) reopen(now Time, hash uint64, a *lane) {
-	switch {
+func (c *Core[E]) reopen(now Time, i int32) {
+	switch a := &c.lanes.slab[i]; {
 	case a.out > 0 || a.queued:
 	case a.parked > 0:
 		if c.waitingEntries() == 0 {
@@ -325,7 +326,7 @@ func (c *Core[E]) reopen(now Time, hash uint64, a *lane) {
 		}
 		c.lanes.pass(a)
 	default:
-		c.lanes.close(hash)
+		c.lanes.close(i)
 	}
 }
 

@@ -18,9 +18,9 @@ type Batch[E any] struct {
 	Deadline Time
 
 	refs    []ref
-	hashes  []uint64 // of their keys, under an order
-	answer  answer   // the controller's part
-	unsure  []ref    // those that an earlier attempt may have stored
+	lanes   []int32 // of their keys, under a gate
+	answer  answer  // the controller's part
+	unsure  []ref   // those that an earlier attempt may have stored
 	state   batchState
 	of      *bisection // set: a half of a refused request
 	readyAt Time       // of the entry that became ready first, while the batch is open
@@ -72,7 +72,7 @@ const (
 func (b *Batch[E]) reset() {
 	clear(b.Entries)
 	*b = Batch[E]{
-		Entries: b.Entries[:0], Seqs: b.Seqs[:0], Attempts: b.Attempts[:0], refs: b.refs[:0], hashes: b.hashes[:0], unsure: b.unsure[:0],
+		Entries: b.Entries[:0], Seqs: b.Seqs[:0], Attempts: b.Attempts[:0], refs: b.refs[:0], lanes: b.lanes[:0], unsure: b.unsure[:0],
 	}
 }
 
@@ -89,8 +89,8 @@ func (b *Batch[E]) take(l *arrivals[E], r ref, n int, bytes int64) {
 	if c.ids != nil || b.IDs != nil {
 		b.takeIDs(l.writer, c, off, n)
 	}
-	if c.hash != nil {
-		b.hashes = append(b.hashes, c.hash[off:off+n]...)
+	if c.lane != nil {
+		b.lanes = append(b.lanes, c.lane[off:off+n]...)
 	}
 	b.Bytes += bytes
 	for i := off; i < off+n; {
@@ -138,7 +138,7 @@ func (b *byArrival[E]) Swap(i, j int) {
 	if b.IDs != nil {
 		b.IDs[i], b.IDs[j] = b.IDs[j], b.IDs[i]
 	}
-	if len(b.hashes) > 0 {
-		b.hashes[i], b.hashes[j] = b.hashes[j], b.hashes[i]
+	if len(b.lanes) > 0 {
+		b.lanes[i], b.lanes[j] = b.lanes[j], b.lanes[i]
 	}
 }

@@ -18,13 +18,16 @@ func TestBatchTakesRunsOfAChunk(t *testing.T) {
 	l.failed(refs[2])
 	l.setUnsure(refs[1], true)
 
+	for i, r := range refs {
+		*l.lane(r) = int32(i)
+	}
 	var b Batch[string]
 	b.take(&l, refs[1], 3, 36)
 	b.take(&l, refs[0], 1, 10)
 	require.Equal(t, []string{"b", "c", "d", "a"}, b.Entries)
 	require.Equal(t, []Seq{2, 3, 4, 1}, b.Seqs)
 	require.Equal(t, []uint16{0, 1, 0, 0}, b.Attempts)
-	require.Equal(t, []uint64{1, 2, 3, 0}, b.hashes)
+	require.Equal(t, []int32{1, 2, 3, 0}, b.lanes)
 	require.EqualValues(t, 46, b.Bytes)
 	require.Equal(t, []ref{refs[1]}, b.unsure, "possible duplicates, once they are sent")
 	require.True(t, l.unsure(refs[1]), "nothing has been sent yet")
@@ -58,6 +61,9 @@ func TestBatchIsPutInArrivalOrderWithAllThatBelongsToAnEntry(t *testing.T) {
 		refs = append(refs, r)
 	}
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(refs), func(i, j int) { refs[i], refs[j] = refs[j], refs[i] })
+	for _, r := range refs {
+		*l.lane(r) = int32(l.seq(r)) - 1
+	}
 	var b Batch[int]
 	for _, r := range refs {
 		b.take(&l, r, 1, 1)
@@ -68,7 +74,7 @@ func TestBatchIsPutInArrivalOrderWithAllThatBelongsToAnEntry(t *testing.T) {
 		require.Equal(t, Seq(i+1), b.Seqs[i])
 		require.Equal(t, Seq(1000+i), b.IDs[i].Seq)
 		require.EqualValues(t, i, b.Attempts[i])
-		require.EqualValues(t, i, b.hashes[i])
+		require.EqualValues(t, i, b.lanes[i])
 		require.Equal(t, Seq(i+1), l.seq(b.refs[i]))
 	}
 }

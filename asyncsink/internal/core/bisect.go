@@ -48,8 +48,8 @@ func (c *Core[E]) unhalve(b *Batch[E], whole Outcome, fails []Failure) {
 		for _, part := range s.parts { // the last part first
 			for _, r := range slices.Backward(part) {
 				c.leave(r)
-				c.lanes.putBack(c.lanes.get(c.log.hash(r)), r)
-				b.hashes = append(b.hashes, c.log.hash(r))
+				c.lanes.putBack(c.lanes.of(r), r)
+				b.lanes = append(b.lanes, *c.log.lane(r))
 			}
 		}
 		return
@@ -129,8 +129,7 @@ func (c *Core[E]) weed(now Time, part []ref) []ref {
 		c.leave(r)
 		c.giveUp(r, d)
 		if c.gated() {
-			hash := c.log.hash(r)
-			c.reopen(now, hash, c.lanes.get(hash))
+			c.reopen(now, *c.log.lane(r))
 		}
 		return true
 	})

@@ -102,7 +102,7 @@ var seededBugs = []seededBug{
 	// Snapshots.
 	{
 		"state beside a chunk is not copied on write", "log.go",
-		"if l.pinned(s.state.made) {", "if l.pinned(s.state.made) && s.state.live < 0 {",
+		"if l.pinned(s.state.made) {", "if l.pinned(s.state.made) && s.state.gone < 0 {",
 	},
 	{
 		"a slot is cleared while a snapshot reads it", "log.go",

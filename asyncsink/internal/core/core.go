@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -59,8 +60,8 @@ type Core[E any] struct {
 	feeding    bool
 	fedAt      int64 // progress at the last Room
 	suspect    bool  // the largest entry was lowered: look at each before it goes
-	blocked    bool  // the last Next found no slot
-	wakeAt     Time  // what the last Next said
+	blocked    bool  // the last Next found no slot, or no permit
+	notice     Count // at the frontier: from there on an Offer is noticeable
 	noticeable bool  // an Offer since the last Next may have completed a batch
 	err        error
 }
@@ -89,7 +90,7 @@ func New[E any](c Config[E]) *Core[E] {
 		log:     newArrivals[E](c.Writer, keyed, c.Settlement),
 		control: newController(c.Limits.InFlight, c.Limits.Batch.Entries),
 		limiter: newLimiter(c.Limits.Rate),
-		wakeAt:  Never,
+		notice:  Count{1, 1},
 	}
 	k.retry = newRetries(c.Limits.Retry, c.Rand, k.log.seq, k.log.size)
 	k.lanes = lanes[E]{log: &k.log, byID: map[uint64]int32{}}
@@ -100,8 +101,14 @@ func (c *Core[E]) keyed() bool { return c.Order != Unordered }
 func (c *Core[E]) gated() bool { return c.keyed() && c.Relation != Pipelined }
 
 // Offer accepts an entry, or says ErrFull, ErrEnded, TooLarge or the error that stopped the core.
-func (c *Core[E]) Offer(now Time, e E) (Seq, error) {
-	if c.err != nil {
+func (c *Core[E]) Offer(now Time, e E) (Seq, error) { return c.accept(now, e, false) }
+
+// Keep is Offer above the caps on what is held and after a stop, for a shell that
+// goes down with entries that it can't get again: they are for the last snapshot.
+func (c *Core[E]) Keep(now Time, e E) (Seq, error) { return c.accept(now, e, true) }
+
+func (c *Core[E]) accept(now Time, e E, keep bool) (Seq, error) {
+	if c.err != nil && !keep {
 		return 0, c.err
 	}
 	if c.ended {
@@ -111,30 +118,17 @@ func (c *Core[E]) Offer(now Time, e E) (Seq, error) {
 	if size > int64(c.Limits.Batch.EntryBytes) {
 		return 0, &TooLarge{limits.Bytes(size), c.Limits.Batch.EntryBytes}
 	}
-	if !c.HasRoom(size) {
+	if !keep && !c.HasRoom(size) {
 		return 0, ErrFull
 	}
-	return c.accept(now, e, size), nil
-}
-
-// Keep is Offer above the caps on what is held and after a stop, for a shell that
-// goes down with entries that it can't get again: they are for the last snapshot.
-func (c *Core[E]) Keep(now Time, e E) (Seq, error) {
-	if c.ended {
-		return 0, ErrEnded
-	}
-	return c.accept(now, e, int64(c.Size(e))), nil
-}
-
-func (c *Core[E]) accept(now Time, e E, size int64) Seq {
 	var hash uint64
 	if c.keyed() {
 		hash = c.Hash(e)
 	}
 	c.log.append(now, e, uint32(size), hash)
 	c.Ledger.Accepted.add(1, size)
-	c.buffered(now, size)
-	return c.log.last
+	c.buffered(size)
+	return c.log.last, nil
 }
 
 // HasRoom says whether an entry of that size would be taken now.
@@ -158,7 +152,7 @@ func (c *Core[E]) Restore(now Time, h Held[E]) bool {
 	h.Born = min(h.Born, now)
 	r := c.log.restore(h, uint32(size), hash)
 	c.Ledger.Restored.add(1, size)
-	c.buffered(now, size)
+	c.buffered(size)
 	if limit := c.Limits.Batch.EntryBytes; size > int64(limit) {
 		h.Death = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}
 	}
@@ -169,23 +163,31 @@ func (c *Core[E]) Restore(now Time, h Held[E]) bool {
 }
 
 // buffered books an entry at the frontier.
-func (c *Core[E]) buffered(now Time, size int64) {
+func (c *Core[E]) buffered(size int64) {
 	c.Ledger.Buffered.add(1, size)
 	c.fresh.add(1, size)
-	if c.blocked {
-		return
-	}
-	ready := c.readyEntries()
-	if ready == 1 && c.wakeAt > now.Add(c.Limits.Batch.Age) || ready >= c.full() || c.readyBytes() >= int64(c.Limits.Batch.Bytes) {
+	if c.fresh.Entries >= c.notice.Entries || c.fresh.Bytes >= c.notice.Bytes {
 		c.noticeable = true
+	}
+}
+
+// expect sets what must lie at the frontier for an Offer to be worth a Next:
+// enough to fill the batch, or the first entry for which no wake-up is planned.
+func (c *Core[E]) expect(now, wakeAt Time) {
+	switch {
+	case c.blocked: // an answer or the limiter comes first
+		c.notice = Count{math.MaxInt64, math.MaxInt64}
+	case c.readyEntries() == 0 && wakeAt > now.Add(c.Limits.Batch.Age):
+		c.notice = Count{1, 1}
+	default:
+		c.notice = Count{c.full() + c.fresh.Entries - c.readyEntries(),
+			int64(c.Limits.Batch.Bytes) + c.fresh.Bytes - c.readyBytes()}
 	}
 }
 
 // Opens says whether the next entry begins a batch that no wake-up is planned
 // for. Its time of acceptance counts, so the shell reads the clock for it.
-func (c *Core[E]) Opens(now Time) bool {
-	return !c.blocked && c.readyEntries() == 0 && c.wakeAt > now.Add(c.Limits.Batch.Age)
-}
+func (c *Core[E]) Opens() bool { return c.notice.Entries == 1 && c.fresh.Entries == 0 }
 
 // Noticeable says whether Next has something to say after an Offer. (After
 // every other event it must be asked.)

@@ -120,8 +120,8 @@ func (c *Core[E]) fillOne(now Time, r ref) bool {
 		}
 		return true
 	}
-	hash := c.log.hash(r)
-	a := c.lanes.get(hash)
+	i := *c.log.lane(r)
+	a := &c.lanes.slab[i]
 	a.queued, a.failed, a.batch = false, false, c.open.ID
 	for first := true; a.parked > 0 && (first || c.Relation == Prefix && c.roomFor(a.head)); first = false {
 		r := c.lanes.pop(a)
@@ -132,7 +132,7 @@ func (c *Core[E]) fillOne(now Time, r ref) bool {
 		a.out++
 		c.take(c.open, r, 1, c.log.size(r))
 	}
-	c.reopen(now, hash, a)
+	c.reopen(now, i)
 	return true
 }
 
@@ -201,8 +201,9 @@ func (c *Core[E]) examine(now Time, r ref) {
 		return
 	}
 	if c.gated() {
-		hash := c.log.hash(r)
-		if a := c.lanes.get(hash); a != nil {
+		if i, ok := c.lanes.find(c.log.hash(r)); ok {
+			*c.log.lane(r) = i
+			a := &c.lanes.slab[i]
 			together := c.Relation == Prefix && a.out > 0 && a.batch == c.open.ID && a.parked == 0 && !a.queued
 			if !together {
 				c.lanes.park(a, r)
@@ -222,8 +223,9 @@ func (c *Core[E]) examine(now Time, r ref) {
 		return
 	}
 	if c.gated() {
-		a := c.lanes.open(c.log.hash(r))
-		a.out, a.batch = 1, c.open.ID
+		i := c.lanes.open(c.log.hash(r))
+		*c.log.lane(r) = i
+		c.lanes.slab[i].out, c.lanes.slab[i].batch = 1, c.open.ID
 	}
 	c.take(c.open, r, 1, c.log.size(r))
 }

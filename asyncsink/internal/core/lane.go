@@ -17,13 +17,18 @@ type lanes[E any] struct {
 	entries, bytes int64 // of passed heads
 }
 
+// lane is one key's. An entry that was examined knows the index of its own, so
+// that the key is looked up twice in an entry's life: when it is examined, and
+// when its lane closes.
 type lane struct {
-	head, tail ref // parked, in arrival order
-	parked     int
-	out        int    // in flight
+	hash       uint64
 	batch      uint64 // the request that the outstanding ones are in
-	failed     bool   // its head has failed and waits for a back-off
-	queued     bool   // its head is in passed or waits out a back-off
+	head, tail ref    // parked, in arrival order
+	parked     int32
+	out        int32 // in flight
+	open       bool
+	failed     bool // its head has failed and waits for a back-off
+	queued     bool // its head is in passed or waits out a back-off
 }
 
 // keptEmpty is how large a queue or slab may be that is kept while nothing is in
@@ -52,30 +57,38 @@ func (q *fifo) pop() ref {
 	return r
 }
 
-func (l *lanes[E]) get(hash uint64) *lane {
-	if i, ok := l.byID[hash]; ok {
-		return &l.slab[i]
-	}
-	return nil
+// find returns the lane of a key that has one.
+func (l *lanes[E]) find(hash uint64) (int32, bool) {
+	i, ok := l.byID[hash]
+	return i, ok
 }
 
-// open makes a lane for a key that has none.
-func (l *lanes[E]) open(hash uint64) *lane {
+// of returns the lane of an entry that has been examined.
+func (l *lanes[E]) of(r ref) *lane { return &l.slab[*l.log.lane(r)] }
+
+// open makes a lane for a key that has none. It may move the others in memory.
+func (l *lanes[E]) open(hash uint64) int32 {
 	var i int32
 	if n := len(l.free); n > 0 {
 		i, l.free = l.free[n-1], l.free[:n-1]
-		l.slab[i] = lane{}
 	} else {
 		i = int32(len(l.slab))
 		l.slab = append(l.slab, lane{})
 	}
+	l.slab[i] = lane{hash: hash, open: true}
 	l.byID[hash] = i
-	return &l.slab[i]
+	return i
 }
 
-func (l *lanes[E]) close(hash uint64) {
-	l.free = append(l.free, l.byID[hash])
-	delete(l.byID, hash)
+func (l *lanes[E]) close(i int32) {
+	delete(l.byID, l.slab[i].hash)
+	l.slab[i].open = false
+	l.free = append(l.free, i)
+}
+
+// shrink lets the memory of a backlog go once no lane is left. Indices of lanes
+// are not valid afterwards.
+func (l *lanes[E]) shrink() {
 	if len(l.byID) == 0 && len(l.slab) > keptEmpty {
 		l.slab, l.free, l.byID = nil, nil, map[uint64]int32{}
 	}

@@ -50,15 +50,18 @@ func TestLaneIsAFIFO(t *testing.T) {
 		}, e[:2]},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, c.want, l.drain(func() *lane { a := l.open(1); c.do(a); return a }()))
-			l.close(1)
+			i := l.open(1)
+			a := &l.slab[i]
+			c.do(a)
+			require.Equal(t, c.want, l.drain(a))
+			l.close(i)
 		})
 	}
 }
 
 func TestAFailedHeadIsMarked(t *testing.T) {
 	l, e := newTestLanes(1)
-	a := l.open(1)
+	a := &l.slab[l.open(1)]
 	require.False(t, a.failed)
 	l.putBack(a, e[0])
 	require.True(t, a.failed)
@@ -66,18 +69,23 @@ func TestAFailedHeadIsMarked(t *testing.T) {
 
 func TestLanesExistWhileSomethingIsOutstanding(t *testing.T) {
 	l, _ := newTestLanes(1)
-	require.Nil(t, l.get(7))
-	l.open(7).out = 3
-	require.Equal(t, 3, l.get(7).out)
-	l.close(7)
-	require.Nil(t, l.get(7))
-	require.Equal(t, lane{}, *l.open(8), "a slot is used again, and remembers nothing")
+	_, ok := l.find(7)
+	require.False(t, ok)
+	i := l.open(7)
+	l.slab[i].out = 3
+	found, ok := l.find(7)
+	require.True(t, ok)
+	require.Equal(t, i, found)
+	l.close(i)
+	_, ok = l.find(7)
+	require.False(t, ok)
+	require.Equal(t, lane{hash: 8, open: true}, l.slab[l.open(8)], "a slot is used again, and remembers nothing")
 	require.Len(t, l.slab, 1)
 }
 
 func TestAnOpenedGateIsCounted(t *testing.T) {
 	l, e := newTestLanes(2)
-	a := l.open(1)
+	a := &l.slab[l.open(1)]
 	l.park(a, e[0])
 	l.park(a, e[1])
 	l.pass(a)

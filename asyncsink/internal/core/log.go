@@ -34,13 +34,14 @@ type chunk[E any] struct {
 	ids     []ID     // restored entries keep theirs; nil: derived
 	hash    []uint64 // of the key, under an order; nil otherwise
 	next    []ref    // the lane's FIFO, under an order
+	lane    []int32  // its index, once the entry was examined under a gate
 }
 
 // state is what changes beside a chunk. It is copied on the first write after
 // a snapshot, so that a snapshot costs the slab's headers and no more.
 type state struct {
 	made     uint64
-	live     int // appended and not settled
+	gone     int // settled
 	settled  [words]uint64
 	unsure   [words]uint64
 	attempts [chunkLen]uint16
@@ -61,7 +62,8 @@ type arrivals[E any] struct {
 	pool   []slot[E] // a few cleared chunks, against garbage in steady state
 	oldest int       // slot, or -1
 	newest int
-	last   Seq // the newest sequence given
+	tail   *chunk[E] // the newest, or nil
+	last   Seq       // the newest sequence given
 	keyed  bool
 	writer [16]byte
 	front  cursor
@@ -92,14 +94,11 @@ func newArrivals[E any](writer [16]byte, keyed, track bool) arrivals[E] {
 }
 
 func (l *arrivals[E]) append(now Time, e E, size uint32, hash uint64) ref {
-	var c *chunk[E]
-	if l.newest >= 0 {
-		c = l.slab[l.newest].chunk
-	}
+	c := l.tail
 	if c == nil || c.sealed {
 		c = l.grow()
 	}
-	i := c.n
+	i := c.n & (chunkLen - 1) // which it is; the mask tells the compiler
 	c.entries[i], c.size[i], c.born[i] = e, size, now
 	if l.keyed {
 		c.hash[i] = hash
@@ -109,7 +108,6 @@ func (l *arrivals[E]) append(now Time, e E, size uint32, hash uint64) ref {
 	}
 	c.n++
 	c.sealed = c.n == chunkLen
-	l.own(l.newest).live++
 	l.last++
 	return makeRef(l.newest, i)
 }
@@ -139,7 +137,7 @@ func (l *arrivals[E]) seal() {
 	}
 	at := l.newest
 	l.slab[at].chunk.sealed = true
-	if l.slab[at].state.live == 0 {
+	if s := l.slab[at]; s.state.gone == s.chunk.n {
 		l.release(at)
 	}
 }
@@ -152,7 +150,7 @@ func (l *arrivals[E]) grow() *chunk[E] {
 	} else {
 		s = slot[E]{&chunk[E]{}, &state{}}
 		if l.keyed {
-			s.chunk.hash, s.chunk.next = make([]uint64, chunkLen), make([]ref, chunkLen)
+			s.chunk.hash, s.chunk.next, s.chunk.lane = make([]uint64, chunkLen), make([]ref, chunkLen), make([]int32, chunkLen)
 		}
 	}
 	c := s.chunk
@@ -171,7 +169,7 @@ func (l *arrivals[E]) grow() *chunk[E] {
 	} else {
 		l.oldest = at
 	}
-	l.newest = at
+	l.newest, l.tail = at, c
 	if l.front.slot < 0 {
 		l.front = cursor{at, 0}
 	}
@@ -209,7 +207,7 @@ func (l *arrivals[E]) settle(r ref, n int) {
 		st.settled[w] |= ^uint64(0) >> (64 - k) << b
 		i += k
 	}
-	st.live -= n
+	st.gone += n
 	if l.track {
 		l.report(c.first+Seq(off), n)
 	}
@@ -219,7 +217,7 @@ func (l *arrivals[E]) settle(r ref, n int) {
 	} else {
 		clear(c.entries[off : off+n])
 	}
-	if st.live == 0 && c.sealed {
+	if st.gone == c.n && c.sealed {
 		l.release(at)
 	}
 }
@@ -272,7 +270,10 @@ func (l *arrivals[E]) release(at int) {
 	if c.newer >= 0 {
 		l.slab[c.newer].chunk.older = c.older
 	} else {
-		l.newest = c.older
+		l.newest, l.tail = c.older, nil
+		if c.older >= 0 {
+			l.tail = l.slab[c.older].chunk
+		}
 	}
 	if c.dirty == 0 && !l.pinned(c.made) && len(l.pool) < poolLimit {
 		l.pool = append(l.pool, l.slab[at])
@@ -286,6 +287,7 @@ func (l *arrivals[E]) born(r ref) Time    { return l.slab[r.slot()].chunk.born[r
 func (l *arrivals[E]) hash(r ref) uint64  { return l.slab[r.slot()].chunk.hash[r.off()] }
 func (l *arrivals[E]) seq(r ref) Seq      { return l.slab[r.slot()].chunk.first + Seq(r.off()) }
 func (l *arrivals[E]) next(r ref) *ref    { return &l.slab[r.slot()].chunk.next[r.off()] }
+func (l *arrivals[E]) lane(r ref) *int32  { return &l.slab[r.slot()].chunk.lane[r.off()] }
 func (l *arrivals[E]) attempts(r ref) int { return int(l.slab[r.slot()].state.attempts[r.off()]) }
 func (l *arrivals[E]) unsure(r ref) bool {
 	return l.slab[r.slot()].state.unsure[r.off()/64]>>(r.off()%64)&1 != 0

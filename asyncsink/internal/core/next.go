@@ -73,7 +73,7 @@ func (c *Core[E]) Next(now Time) Action[E] {
 	if len(c.lanes.byID) > 0 { // what arrives may be parked: looking at it once an age will do
 		until = min(until, now.Add(c.Limits.Batch.Age))
 	}
-	c.wakeAt = until
+	c.expect(now, until)
 	return Action[E]{Kind: Wait, Until: until}
 }
 
@@ -140,6 +140,7 @@ func (c *Core[E]) batch(now Time) (b *Batch[E], until Time, again bool) {
 		return nil, Never, false
 	}
 	if at := c.limiter.wait(now, len(b.Entries), b.Bytes); at > now {
+		c.blocked = true
 		return nil, at, false
 	}
 	c.open = nil

@@ -42,7 +42,7 @@ func (w *world) check() {
 	}
 	live := int64(0)
 	for at := c.log.oldest; at >= 0; at = c.log.slab[at].chunk.newer {
-		live += int64(c.log.slab[at].state.live)
+		live += int64(c.log.slab[at].chunk.n - c.log.slab[at].state.gone)
 	}
 	w.balance("entries in the log", c.Ledger.Held().Entries, live)
 	if retained := len(c.log.slab) - len(c.log.free); retained > int(live)+2 {
