@@ -100,14 +100,18 @@ func (s *Submitter) book(b *asyncsink.Batch[Record], index []int, out *sdk.PutRe
 		s.log.Error("PutRecords succeeded with an answer that can't be used", "error", err)
 		return asyncsink.Outcome{Kind: asyncsink.Ambiguous, Err: err}
 	}
-	stored, unclear := 0, 0
+	stored, throttled, unclear := 0, 0, 0
 	var last error
 	for i := range out.Records {
 		res := &out.Records[i]
 		switch code := aws.ToString(res.ErrorCode); {
 		case code != "":
 			last = &EntryError{Code: code, Message: aws.ToString(res.ErrorMessage)}
-			b.Set(index[i], asyncsink.Outcome{Kind: entryVerdict(code).kind, Err: last})
+			kind := entryVerdict(code).kind
+			if kind == asyncsink.Throttled {
+				throttled++
+			}
+			b.Set(index[i], asyncsink.Outcome{Kind: kind, Err: last})
 		case aws.ToString(res.SequenceNumber) == "":
 			unclear++
 			last = fmt.Errorf("kinesis stream %s: %w: it has neither a sequence number nor an error code", s.config.Stream, ErrAnswer)

@@ -34,9 +34,17 @@ func (c *Core[E]) complete() bool {
 		if open.Entries > 0 && c.Order == Total && c.Relation == Independent {
 			return true // nothing may join it
 		}
-		return open.Entries >= c.full() || open.Bytes >= int64(c.Limits.Batch.Bytes)
+		return open.Entries >= c.full() || open.Bytes >= int64(c.Limits.Batch.Bytes) || c.allWaitsBehind(open)
 	}
 	return c.readyEntries() >= c.full() || c.readyBytes() >= int64(c.Limits.Batch.Bytes)
+}
+
+// allWaitsBehind: everything else that is held is parked behind the entries of
+// the open batch, so that waiting could fill it with new keys only while all the
+// others stand still. With few keys this is what their rate depends on.
+func (c *Core[E]) allWaitsBehind(open Count) bool {
+	return open.Entries > 0 && c.Ledger.Buffered.Entries > open.Entries && c.Ledger.InFlight.Entries == 0 &&
+		c.waitingEntries() == 0 && c.fresh.Entries == 0 && c.retry.waiting.len() == 0 && len(c.bisected) == 0
 }
 
 // due: what is ready goes now, as it is.
