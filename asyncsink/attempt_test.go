@@ -42,6 +42,17 @@ func TestEachAttemptHasADeadlineAndAGoroutineOfItsOwn(t *testing.T) {
 	})
 }
 
+func TestTheContextOfAnAttemptEndsWithIt(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		kept := make(chan context.Context, 1)
+		r.to.answers(func(ctx context.Context, _ *Batch[string]) error { kept <- ctx; return nil })
+		r.open(single())
+		r.write("a")
+		r.settle()
+		require.Error(t, (<-kept).Err(), "and its timer with it")
+	})
+}
+
 func TestATimeOutSendsTheEntriesAgainAndALateReplyIsNotApplied(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		r.to.answers(func(_ context.Context, b *Batch[string]) error {

@@ -105,6 +105,9 @@ func TestCloseDoesNotWaitForSubmittersThatIgnoreTheirContext(t *testing.T) {
 		require.Len(t, got, 1)
 		require.True(t, got[0].Unsure)
 
+		s := r.Stats()
+		require.Zero(t, s.InFlight)
+		require.Equal(t, 1, s.Abandoned)
 		release() // it is too late, and harms nobody
 		r.settle()
 		require.Equal(t, []string{"a"}, names(t, left))
@@ -210,6 +213,8 @@ func TestCloseIsNotHeldBackByADeadLetterOutputThatHangs(t *testing.T) {
 				left, err := r.Close(r.within(250 * time.Millisecond))
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Less(t, time.Since(start), 250*time.Millisecond+closeGrace)
+				var stopped *StoppedError
+				require.NotErrorAs(t, err, &stopped, "it was not the output's last failure")
 				got := held(t, left)
 				require.Len(t, got, 1)
 				require.Equal(t, "rejected", got[0].Class)

@@ -124,11 +124,19 @@ func TestADeadLetterSaysWhatWhenWhyAndHowOften(t *testing.T) {
 
 func TestDataOfTheTraitsIsWhatADeadLetterShows(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
-		r.traits.Data = func(e string) []byte { return []byte("data of " + e) }
+		made := 0
+		r.traits.Data = func(e string) []byte { made++; return []byte("data of " + e) }
 		dead := r.burying(single())
+		dead.answers(func(context.Context) error {
+			if len(dead.times()) < 3 {
+				return errors.New("busy")
+			}
+			return nil
+		})
 		r.write("bad")
 		r.drain()
 		require.Equal(t, []string{"data of bad"}, dead.got())
+		require.Equal(t, 1, made, "once for all tries")
 	})
 }
 

@@ -189,3 +189,21 @@ func TestFlushIsCleanWhenItsContextEndsWithTheLastAnswer(t *testing.T) {
 		})
 	}
 }
+
+func TestAFlushThatHasEndedHurriesNothingAnyMore(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		state := r.earlier(entries(25, 25)...)
+		open := make(gate)
+		r.to.answers(open.answer)
+		c := Config{Restore: from(state)}
+		c.Held.Entries, c.Batch.Age = 10, time.Hour
+		r.open(c)
+		left, err := r.Flush(r.within(time.Second))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 25, left)
+		time.Sleep(time.Second)
+		close(open)
+		r.pass(time.Minute)
+		require.Len(t, r.to.got(), 10)
+	})
+}

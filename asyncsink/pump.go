@@ -96,7 +96,7 @@ func onceClose(c chan struct{}) func() {
 // attempt runs Submit once and hands its outcome in, whatever becomes of it.
 func (w *Writer[E]) attempt(ctx context.Context, cancel context.CancelFunc, a *Batch[E], turn <-chan struct{}) {
 	var whole Outcome
-	broken := fmt.Errorf("submitter %T ended its goroutine", w.submit)
+	broken, late := fmt.Errorf("submitter %T ended its goroutine", w.submit), false
 	defer func() {
 		if v := recover(); v != nil {
 			broken = &SubmitPanicError{fmt.Sprintf("%T", w.submit), v, debug.Stack()}
@@ -106,13 +106,14 @@ func (w *Writer[E]) attempt(ctx context.Context, cancel context.CancelFunc, a *B
 		if broken == nil && whole.Kind == Delivered && len(fails) == 0 {
 			a.issued() // else once the core has said that what is behind it may go
 		}
-		w.report("request done", func() { w.done(a, whole, fails, broken) })
+		w.report("request done", func() { w.done(a, whole, fails, broken, late) })
 	}()
 	err := w.awaitTurn(ctx, turn)
 	if err == nil {
 		err = w.submit.Submit(ctx, a)
 	}
 	whole, broken = outcomeOf(err, ctx), nil
+	late = errors.Is(ctx.Err(), context.DeadlineExceeded)
 }
 
 // awaitTurn waits until the request before this one was issued, if the
@@ -133,9 +134,12 @@ func (w *Writer[E]) awaitTurn(ctx context.Context, turn <-chan struct{}) error {
 var errNotIssued = errors.New("the request before it was not issued")
 
 // done books an answer. A submitter that broke down may have sent its request.
-func (w *Writer[E]) done(a *Batch[E], whole Outcome, fails []core.Failure, broken error) {
+func (w *Writer[E]) done(a *Batch[E], whole Outcome, fails []core.Failure, broken error, late bool) {
 	w.tick()
 	w.running--
+	if late && whole.Kind == Ambiguous && a.core.InFlight() { // it came back before the core's own timer
+		w.core.Counters.TimedOut++
+	}
 	if broken != nil {
 		w.core.Stop(broken)
 		whole = Outcome{Kind: Ambiguous, Err: broken}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
@@ -60,6 +61,7 @@ type Writer[E any] struct {
 	flushes  int // that wait
 	fedUpTo  Seq // the last entry of an earlier life
 
+	tuned     atomic.Pointer[limits.Set] // by the connector, not in force yet
 	settled   chan struct{}
 	stopped   chan struct{}   // closed by the sticky error
 	attempts  context.Context // of all attempts
@@ -114,6 +116,12 @@ func New[E any](ctx context.Context, s RequestSubmitter[E], t Traits[E], c Confi
 			return nil, err
 		}
 	}
+	if err := w.enter("open"); err != nil {
+		w.shut()
+		return nil, errors.Join(err, w.closeSubmitter(ctx))
+	}
+	w.retune()
+	w.leave()
 	if err := w.restore(); err != nil {
 		w.shut()
 		return nil, errors.Join(err, w.closeSubmitter(ctx))
@@ -157,11 +165,17 @@ func (w *Writer[E]) tune(most limits.Batch) {
 		w.log.Warn("limits of the service were ignored", "error", err)
 		return
 	}
-	_ = w.ex.Execute("tune", func() { // refused only when the writer is closed
+	w.tuned.Store(&set)
+	_ = w.ex.Execute("tune", w.retune) // refused only when the writer is closed
+}
+
+// retune puts the newest limits into force. New does so before the first Write.
+func (w *Writer[E]) retune() {
+	if set := w.tuned.Swap(nil); set != nil {
 		w.tick()
-		w.core.Tune(w.now, set)
+		w.core.Tune(w.now, *set)
 		w.pump()
-	})
+	}
 }
 
 func (w *Writer[E]) enter(name string) error {

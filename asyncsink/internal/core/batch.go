@@ -69,6 +69,9 @@ const (
 	batchAbandoned            // timed out; its submitter has not returned
 )
 
+// InFlight says whether the answer is awaited: the time-out has not passed.
+func (b *Batch[E]) InFlight() bool { return b.state == batchInFlight }
+
 func (b *Batch[E]) reset() {
 	clear(b.Entries)
 	*b = Batch[E]{
