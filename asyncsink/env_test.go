@@ -199,7 +199,7 @@ func TestACredentialShowsItsSecretsToNobody(t *testing.T) {
 	require.NoError(t, err)
 	for name, shown := range map[string]string{
 		"String": c.String(), "v": fmt.Sprintf("%v", c), "+v": fmt.Sprintf("%+v", c), "#v": fmt.Sprintf("%#v", c),
-		"s": fmt.Sprintf("%s", c), "q": fmt.Sprintf("%q", c), "x": fmt.Sprintf("%x", c), "pointer": fmt.Sprintf("%v %+v %#v", &c, &c, &c),
+		"s": fmt.Sprintf("%s!", c), "q": fmt.Sprintf("%q", c), "x": fmt.Sprintf("%x", c), "pointer": fmt.Sprintf("%v %+v %#v", &c, &c, &c),
 		"within": fmt.Sprintf("%+v", struct{ C Credential }{c}), "error": fmt.Errorf("bad: %v", c).Error(),
 		"text log": text.String(), "JSON log": js.String(), "JSON": string(marshalled),
 	} {

@@ -139,7 +139,6 @@ func TestFiftySIGKILLsLoseNothing(t *testing.T) {
 	for killed := 0; ; {
 		lives = append(lives, life{from: newest(t, in, state), first: settled(srv)})
 		w := startWorker(t, "run", config)
-		var err error
 		if killed < kills {
 			select {
 			case <-time.After(300*time.Millisecond + time.Duration(random.IntN(600))*time.Millisecond):
@@ -148,12 +147,11 @@ func TestFiftySIGKILLsLoseNothing(t *testing.T) {
 				<-w.ended
 				lives[len(lives)-1].check(t, w)
 				continue
-			case err = <-w.ended:
+			case <-w.ended:
 				t.Fatalf("life %d ended by itself after %d kills: raise the number of lines\n%s%s", len(lives), killed, &w.stdout, &w.stderr)
 			}
-		} else {
-			err = <-w.ended
 		}
+		err := <-w.ended
 		require.NoError(t, err, "%s", &w.stderr)
 		lives[len(lives)-1].check(t, w)
 		last = w
