@@ -23,7 +23,7 @@ import (
 )
 
 const killConfig = `{name: kill, source: {file: {path: %q}, key: {json: id}}, sink: {kinesis: {stream: s, region: us-east-1, endpoint: %q,
- writer: {order: per_key, in_flight: {requests: 16}, rate: {records: %d}}}}, state: {url: "file:%s", interval: 100ms}}`
+ writer: {order: per_key, in_flight: {requests: 16}, rate: {records: %d, record_burst: 1000}}}}, state: {url: "file:%s", interval: 100ms}}`
 
 // input is a file of numbered lines, and where each of them ends.
 type input struct {
@@ -115,10 +115,10 @@ func newest(t *testing.T, in input, state string) *saved {
 // checkpoint; a copy too many is one of those that the checkpoint held or that
 // were read after it; first occurrences stand in order by key.
 func TestFiftySIGKILLsLoseNothing(t *testing.T) {
-	lines, kills, rate := 1_000_000, 50, 35_000
+	lines, kills, rate := 1_000_000, 50, 25_000
 	if *full {
 		kills = 200
-		rate = 12_000
+		rate = 8_000
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
