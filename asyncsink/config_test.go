@@ -129,3 +129,13 @@ func TestErrorsSayWhatToLookAt(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 }
+
+func TestErrorsWrapTheirReasons(t *testing.T) {
+	reason := errors.New("reason")
+	for _, err := range []error{
+		&StoppedError{"orders", reason}, &DeadLetterError{3, reason}, &StateError{"orders", reason},
+		&GivenUpError{Err: reason}, &ConfigError{"orders", []error{errors.New("other"), reason}}, Outcome{Err: reason},
+	} {
+		require.ErrorIs(t, err, reason, "%T", err)
+	}
+}

@@ -150,7 +150,7 @@
 // is held goes at once, as FLIP-147
 // (https://cwiki.apache.org/confluence/display/FLINK/FLIP-147%3A+Support+Checkpoints+After+Tasks+Finished) has it: drain,
 // take a final checkpoint, close. [Writer.Close] drains until its context ends, then cancels the attempts, sends nothing
-// more, and returns what is left as a final snapshot. Give it a context with a deadline: without one it waits for a
+// more, and returns what is left as a final snapshot. [Writer.Keep] takes an entry above the caps for that snapshot. Give it a context with a deadline: without one it waits for a
 // destination that is down for as long as that is down.
 //
 // # Stats
@@ -159,4 +159,6 @@
 // and by bytes, at every moment:
 //
 //	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight
+//
+// Where exact figures are needed, [Writer.Held] counts what is held and [Writer.Err] is the sticky error.
 package asyncsink

@@ -17,8 +17,8 @@ import (
 // lines are strings that weigh what they are long.
 var lines = asyncsink.Traits[string]{Size: func(line string) int { return len(line) }}
 
-// print is a destination that takes everything.
-var print = asyncsink.SubmitFunc[string](func(_ context.Context, b *asyncsink.Batch[string]) error {
+// printer is a destination that takes everything.
+var printer = asyncsink.SubmitFunc[string](func(_ context.Context, b *asyncsink.Batch[string]) error {
 	for _, line := range b.All() {
 		fmt.Println("stored", line)
 	}
@@ -41,7 +41,7 @@ func must[T any](v T, err error) T {
 // A function is a connector, too.
 func ExampleSubmitFunc() {
 	ctx := context.Background()
-	w := must(asyncsink.New(ctx, print, lines, asyncsink.Config{}))
+	w := must(asyncsink.New(ctx, printer, lines, asyncsink.Config{}))
 	must(w.Write(ctx, "hello"))
 	must(w.Close(ctx))
 	// Output: stored hello
@@ -50,7 +50,7 @@ func ExampleSubmitFunc() {
 // Flush waits for what was written so far; the writer goes on.
 func ExampleWriter_Flush() {
 	ctx := context.Background()
-	w := must(asyncsink.New(ctx, print, lines, asyncsink.Config{}))
+	w := must(asyncsink.New(ctx, printer, lines, asyncsink.Config{}))
 	must(w.Write(ctx, "a"))
 	left, err := w.Flush(ctx)
 	fmt.Println(left, err)
@@ -93,7 +93,7 @@ func ExampleWriter_Snapshot() {
 	}
 	snapshot.Close()
 
-	second := must(asyncsink.New(ctx, print, lines, asyncsink.Config{
+	second := must(asyncsink.New(ctx, printer, lines, asyncsink.Config{
 		Name: "orders",
 		Restore: &asyncsink.Restore{Checkpoint: 1, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(state.Bytes())), nil
@@ -137,7 +137,7 @@ func ExampleWriter_Close() {
 // A source that acknowledges what is done pulls ranges of sequences.
 func ExampleWriter_AppendSettled() {
 	ctx := context.Background()
-	w := must(asyncsink.New(ctx, print, lines, asyncsink.Config{Settlement: true}))
+	w := must(asyncsink.New(ctx, printer, lines, asyncsink.Config{Settlement: true}))
 	must(w.Write(ctx, "a"))
 	must(w.Write(ctx, "b"))
 	must(w.Flush(ctx))

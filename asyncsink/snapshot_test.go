@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 
@@ -143,8 +146,8 @@ func TestASnapshotIsWrittenBesideTheWriterAndDoesNotChange(t *testing.T) {
 					Batch: limits.Batch{Entries: 50, Age: time.Millisecond}, InFlight: limits.InFlight{Controller: limits.Static},
 				})
 				var beside sync.WaitGroup
-				for range 5 {
-					r.write(entries(1500, 100)...)
+				for range 3 {
+					r.write(entries(1200, 100)...)
 					s := r.snap()
 					want := names(t, s)
 					beside.Go(func() {
@@ -168,7 +171,7 @@ func TestASnapshotIsWrittenBesideTheWriterAndDoesNotChange(t *testing.T) {
 						}
 					})
 				}
-				r.write(entries(3000, 100)...)
+				r.write(entries(1200, 100)...)
 				r.drain()
 				beside.Wait()
 			})
@@ -219,18 +222,43 @@ func TestASnapshotStaysReadableUntilItsOwnClose(t *testing.T) {
 	})
 }
 
-func TestASnapshotThatIsClosedLetsItsMemoryGo(t *testing.T) {
-	both(t, func(t *testing.T, r *rig) {
-		r.open(Config{Batch: limits.Batch{Age: time.Millisecond}})
-		for range 100 {
-			r.write("a")
-			s, err := r.Snapshot()
+func TestMemoryIsKeptUntilTheEntryHasSettledAndItsSnapshotIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type big = [1 << 16]byte
+		null := SubmitFunc[*big](func(context.Context, *Batch[*big]) error { return nil })
+		w, err := New(t.Context(), null, Traits[*big]{Size: func(*big) int { return 1 }}, Config{})
+		require.NoError(t, err)
+		write := func() weak.Pointer[big] {
+			e := new(big)
+			_, err := w.Write(t.Context(), e)
 			require.NoError(t, err)
-			defer s.Close() // twice: it must not let go of another's
-			s.Close()
-			r.pass(time.Millisecond)
+			return weak.Make(e)
 		}
-		r.drain()
+		kept := func(p weak.Pointer[big]) bool {
+			runtime.GC()
+			return p.Value() != nil
+		}
+		flush := func() {
+			_, err := w.Flush(t.Context())
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+
+		alone := write()
+		require.True(t, kept(alone))
+		flush()
+		require.False(t, kept(alone))
+
+		shown := write()
+		s, err := w.Snapshot()
+		require.NoError(t, err)
+		flush()
+		require.True(t, kept(shown))
+		s.Close()
+		s.Close() // twice is harmless
+		require.False(t, kept(shown))
+		_, err = w.Close(t.Context())
+		require.NoError(t, err)
 	})
 }
 

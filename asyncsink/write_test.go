@@ -152,16 +152,18 @@ func TestWriteAfterTheEndOfInputIsRefusedAndWhatIsHeldGoesAtOnce(t *testing.T) {
 func TestAnEntryWaitsNoLongerThanTheAgeForItsBatch(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
 		r.open(Config{Batch: limits.Batch{Entries: 100, Age: 200 * time.Millisecond}})
-		start := time.Now()
-		r.write("a")
-		r.pass(150 * time.Millisecond)
-		r.write("b")
-		r.pass(time.Second)
+		for i := range 3 { // also after it was idle
+			start := time.Now()
+			r.write("a")
+			r.pass(150 * time.Millisecond)
+			r.write("b")
+			r.pass(10 * time.Second)
 
-		sent := r.to.requests()
-		require.Len(t, sent, 1)
-		require.Equal(t, []string{"a", "b"}, sent[0].entries)
-		require.Equal(t, 200*time.Millisecond, sent[0].at.Sub(start))
+			sent := r.to.requests()
+			require.Len(t, sent, i+1)
+			require.Equal(t, []string{"a", "b"}, sent[i].entries)
+			require.Equal(t, 200*time.Millisecond, sent[i].at.Sub(start))
+		}
 	})
 }
 
@@ -197,5 +199,21 @@ func TestAPanicOfKeyIsTheCallersAndTheWriterGoesOn(t *testing.T) {
 		r.write("b")
 		r.drain()
 		require.Equal(t, []string{"a", "b"}, r.to.got())
+	})
+}
+
+func TestWriteLooksAtItsContextOnlyWhenItWaits(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		r.to.answers(hang)
+		c := single()
+		c.Held.Entries = 1
+		r.open(c)
+		_, err := r.Write(ended, "a")
+		require.NoError(t, err)
+		_, err = r.Write(ended, "b")
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 1, r.Held())
 	})
 }
