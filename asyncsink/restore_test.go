@@ -248,17 +248,6 @@ func TestUnwrittenDeadLettersAreTakenBackAsSuch(t *testing.T) {
 		c = single()
 		c.Restore = from(state)
 
-		second := &rig{t: t, loop: r.loop, to: &destination{}}
-		second.open(c) // without an output
-		_, err := second.Flush(t.Context())
-		var given *GivenUpError
-		require.ErrorAs(t, err, &given)
-		left, _ := second.Close(t.Context())
-		state = encode(t, left)
-		left.Close()
-		require.Equal(t, []string{"bad:1", "bad:2"}, sections(t, state)[0].entries)
-
-		c.Restore = from(state)
 		dead := r.burying(c)
 		r.drain()
 		require.Equal(t, []string{"bad:1", "bad:2"}, dead.got())
@@ -267,6 +256,34 @@ func TestUnwrittenDeadLettersAreTakenBackAsSuch(t *testing.T) {
 		require.EqualError(t, l.Err, errBad.Error())
 		require.Equal(t, 1, l.Attempts)
 		require.Empty(t, r.to.requests(), "they are not sent again")
+	})
+}
+
+// What an entry died of may be gone: a limit that was lifted, a destination that
+// was mended. Where it can't be buried, it is tried.
+func TestWhatWasGivenUpIsTriedAgainWhereNothingTakesDeadLetters(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		down := &deadLetters{answer: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		c := single()
+		c.DeadLetters = down
+		_, state := r.life(c, rejectBad, "bad:1", "bad:2")
+		c = single()
+		c.Restore = from(state)
+
+		second := &rig{t: t, loop: r.loop, to: &destination{}}
+		second.to.answers(rejectBad)
+		second.open(c) // without an output
+		_, err := second.Flush(t.Context())
+		require.ErrorAs(t, err, new(*GivenUpError))
+		left, _ := second.Close(t.Context())
+		state = encode(t, left)
+		left.Close()
+
+		third := &rig{t: t, loop: r.loop, to: &destination{}}
+		c.Restore = from(state)
+		third.open(c)
+		third.drain()
+		require.ElementsMatch(t, []string{"bad:1", "bad:2"}, third.to.got())
 	})
 }
 

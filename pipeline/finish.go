@@ -81,7 +81,13 @@ func (r *Runner[E]) save(left *asyncsink.Snapshot[E], unwritten int) error {
 		return nil
 	}
 	if _, err := r.state.last(r, left); err != nil {
+		if lost == 0 {
+			return fmt.Errorf("the last checkpoint failed, so what was delivered since the one before it will be delivered again: %w", err)
+		}
 		return fmt.Errorf("%w: %d: %w", ErrLeftUnsaved, lost, err)
+	}
+	if unwritten > 0 { // no checkpoint can hold a record that is no entry
+		return fmt.Errorf("%w: %d broken records, which the dead-letter output did not take in time", ErrLeftUnsaved, unwritten)
 	}
 	return nil
 }

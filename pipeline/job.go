@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -112,6 +113,15 @@ func (e *BrokenRecordError) Error() string {
 
 // Unwrap is the conversion's error.
 func (e *BrokenRecordError) Unwrap() error { return e.Err }
+
+// UnknownOperatorError says that the state has entries of an operator that the
+// job does not have. To go on would lose them.
+type UnknownOperatorError struct{ Found, Writer string }
+
+func (e *UnknownOperatorError) Error() string {
+	return fmt.Sprintf("the state has a section of operator %q, and this job's writer is %q: give it that name, or drain the job with the program that wrote it",
+		e.Found, e.Writer)
+}
 
 // UnknownSplitError says that the state has positions of splits that the source
 // does not have: it is another source's.

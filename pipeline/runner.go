@@ -126,7 +126,7 @@ func (r *Runner[E]) open() error {
 			return err
 		}
 		r.state = s
-		c.Restore, restored, err = s.restore(&r.positions, func(id uint64, entries int) {
+		c.Restore, restored, err = s.restore(c.Name, &r.positions, func(id uint64, entries int) {
 			r.log.Info("restored", "checkpoint", id, "entries", entries, "position", r.positions.String())
 		})
 		if err != nil {
@@ -172,11 +172,11 @@ func (r *Runner[E]) assign() error {
 func (r *Runner[E]) keepTheRest() error {
 	for ran := true; ran; ran, _ = r.loop.TryYield() { // the reader's last lot may wait there
 	}
-	if r.job.Source.Replayable() || r.readErr != nil && len(r.lot) == 0 {
+	if r.job.Source.Replayable() {
 		return nil
 	}
 	lot := make([]stream.Record, lotLen)
-	for {
+	for asked := false; ; asked = true {
 		for i := range r.lot {
 			err := r.keep(&r.lot[i])
 			if errors.As(err, new(*BrokenRecordError)) { // without dead letters there is no place for it
@@ -185,7 +185,7 @@ func (r *Runner[E]) keepTheRest() error {
 				return err
 			}
 		}
-		if r.readErr != nil {
+		if r.readErr != nil && (asked || !errors.Is(r.readErr, context.Canceled)) {
 			return nil
 		}
 		n, err := r.job.Source.Read(r.reading, lot)
@@ -284,6 +284,9 @@ func (r *Runner[E]) idle() bool { return r.writer.Held() == 0 && r.letters.len()
 func (r *Runner[E]) write() error {
 	for len(r.lot) > 0 {
 		if err := r.letters.hold(r); err != nil {
+			if r.reading.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // as below
+			}
 			return err
 		}
 		rec := &r.lot[0]

@@ -263,7 +263,7 @@ func checkNewest(t *testing.T, dir string) int {
 		return 0
 	}
 	var p positions
-	_, err = readCheckpoint(bytes.NewReader(data), &p)
+	_, err = readCheckpoint(bytes.NewReader(data), "sink", &p)
 	require.NoError(t, err)
 	position, err := strconv.Atoi(p.String())
 	require.NoError(t, err)

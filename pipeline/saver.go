@@ -42,7 +42,7 @@ const (
 )
 
 // restore reads the newest checkpoint: the positions, and what the writer is to take back.
-func (s *saver[E]) restore(p *positions, log func(id uint64, entries int)) (*asyncsink.Restore, int, error) {
+func (s *saver[E]) restore(writer string, p *positions, log func(id uint64, entries int)) (*asyncsink.Restore, int, error) {
 	c, err := s.dir.Latest()
 	if err != nil || c == nil {
 		return nil, 0, err
@@ -54,7 +54,10 @@ func (s *saver[E]) restore(p *positions, log func(id uint64, entries int)) (*asy
 		return nil, 0, err
 	}
 	defer file.Close()
-	entries, err := readCheckpoint(file, p)
+	entries, err := readCheckpoint(file, writer, p)
+	if errors.As(err, new(*UnknownOperatorError)) {
+		return nil, 0, err
+	}
 	if err != nil {
 		return nil, 0, &checkpoint.DamagedError{Path: c.Path, Err: err,
 			Advice: "move it away to go back to the checkpoint before it, at the price of duplicates"}
@@ -68,7 +71,7 @@ func (s *saver[E]) restore(p *positions, log func(id uint64, entries int)) (*asy
 	}, entries, nil
 }
 
-func readCheckpoint(file io.Reader, p *positions) (entries int, err error) {
+func readCheckpoint(file io.Reader, writer string, p *positions) (entries int, err error) {
 	dec, err := statecodec.NewDecoder(file, statecodec.Caps{})
 	if err != nil {
 		return 0, err
@@ -86,6 +89,9 @@ func readCheckpoint(file io.Reader, p *positions) (entries int, err error) {
 			if err := readPositions(dec, p); err != nil {
 				return 0, err
 			}
+		case section.Kind == statecodec.KindSource && section.Operator != sourceOperator,
+			section.Kind != statecodec.KindSource && section.Operator != writer:
+			return 0, &UnknownOperatorError{section.Operator, writer}
 		case section.Kind == statecodec.KindBuffer || section.Kind == statecodec.KindDead:
 			var e statecodec.Entry
 			for err = dec.Entry(&e); err == nil; err = dec.Entry(&e) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spillway-go/spillway/asyncsink"
 	"github.com/spillway-go/spillway/checkpoint"
 	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
 	"github.com/spillway-go/spillway/connectors/file"
@@ -61,7 +62,7 @@ func stateRefused(err error) bool {
 	return is[*checkpoint.LockedError](err) || is[*checkpoint.OtherJobError](err) || is[*checkpoint.DamagedError](err) ||
 		is[*statecodec.NewerError](err) || is[*statecodec.FormatError](err) || errors.Is(err, statecodec.ErrNotSnapshot) ||
 		is[*file.ChangedError](err) || is[*file.SplitError](err) || is[*file.PositionError](err) ||
-		is[*pipeline.UnknownSplitError](err)
+		is[*pipeline.UnknownSplitError](err) || is[*pipeline.UnknownOperatorError](err) || is[*asyncsink.StateError](err)
 }
 
 func is[E error](err error) bool {

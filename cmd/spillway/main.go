@@ -70,6 +70,9 @@ func main() {
 }
 
 func listen() <-chan os.Signal {
+	// A reader of our output that has gone, such as the tee of a pipeline that Ctrl-C ended first, must not end a
+	// job in the middle of its saving.
+	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return signals

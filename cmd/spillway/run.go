@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 
 	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
 	"github.com/spillway-go/spillway/connectors/kinesis"
@@ -90,11 +91,22 @@ func supervise(signals <-chan os.Signal, r *pipeline.Runner[kinesis.Record], s *
 		watch(ctx, r.Stats, s, log)
 	}()
 	results := make(chan pipeline.Result, 1)
-	go func() { results <- r.Run(context.Background()) }()
+	go func() { results <- runSafely(r) }()
 	result, ended = heed(signals, results, r, log)
 	cancel()
 	<-watched
 	return result, ended
+}
+
+// runSafely turns a panic into a failure, so that the last line is printed and the exit status is that of one. The last
+// checkpoint stays as it was.
+func runSafely(r *pipeline.Runner[kinesis.Record]) (result pipeline.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			result = pipeline.Result{Outcome: pipeline.Failed, Err: fmt.Errorf("panic: %v\n%s", v, debug.Stack())}
+		}
+	}()
+	return r.Run(context.Background())
 }
 
 // report says on standard error what the result means for a person.

@@ -134,7 +134,8 @@ func (s *Source) Revoke(ids []string) error {
 }
 
 // Read fills dst with the next lines: those that are in memory, else those of the next block. It is io.EOF at the end of the
-// file and while no split is assigned. A read that fails is a [*PathError], which comes again.
+// file and while no split is assigned. A read that fails is a [*PathError], which comes again;
+// a file that was truncated or written anew meanwhile is a [*ChangedError] at its end.
 func (s *Source) Read(ctx context.Context, dst []stream.Record) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -148,7 +149,7 @@ func (s *Source) Read(ctx context.Context, dst []stream.Record) (int, error) {
 		case n > 0 || len(dst) == 0:
 			return n, nil
 		case err == io.EOF:
-			return 0, err
+			return 0, s.atEnd()
 		case err != nil:
 			return 0, &PathError{"read", s.path, err}
 		case ctx.Err() != nil: // of a line without end
@@ -156,6 +157,16 @@ func (s *Source) Read(ctx context.Context, dst []stream.Record) (int, error) {
 		}
 		s.lines.took(s.f.Read(s.lines.space()))
 	}
+}
+
+// atEnd is io.EOF, unless the file was truncated or written anew under the reader, whose last lines may then be neither the
+// old ones nor the new.
+func (s *Source) atEnd() error {
+	at := s.lines.at
+	if err := s.check(at, string(at.append(nil))); err != nil {
+		return err
+	}
+	return io.EOF
 }
 
 // Close closes the file.

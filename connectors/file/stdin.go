@@ -113,7 +113,16 @@ func (s *Stdin) Read(ctx context.Context, dst []stream.Record) (int, error) {
 		select {
 		case c := <-s.answer:
 			s.took(c)
+			continue
+		default:
+		}
+		select {
+		case c := <-s.answer:
+			s.took(c)
 		case <-ctx.Done():
+			if len(s.answer) > 0 { // taken from the stream in the same moment
+				continue
+			}
 			return 0, ctx.Err()
 		}
 	}

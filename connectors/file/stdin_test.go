@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -120,4 +121,32 @@ func TestStdinRefusesWhatIsNotItsOwn(t *testing.T) {
 	require.Error(t, s.TooLong(stream.Record{Value: []byte("ab")}))
 	_, err := NewStdin(strings.NewReader(""), StdinConfig{LineBytes: 1 << 40})
 	require.EqualError(t, err, "stdin source: line_bytes: 1024GiB: must be 1B to 1GiB")
+}
+
+// A pipe that answers in the moment in which the context ends.
+func TestLinesThatWereTakenAreHandedOnHoweverTheContextEnds(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			r, w := io.Pipe()
+			s, err := NewStdin(r, StdinConfig{})
+			require.NoError(t, err)
+			require.NoError(t, s.Assign([]stream.Split{{ID: StdinSplit}}))
+			dst := make([]stream.Record, 10)
+			first, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err = s.Read(first, dst)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			go func() { _, _ = w.Write([]byte("one\ntwo\n")) }()
+			synctest.Wait() // it lies in the answer
+			ended, cancel := context.WithCancel(t.Context())
+			cancel()
+			n, err := s.Read(ended, dst)
+			require.NoError(t, err)
+			require.Equal(t, 2, n)
+			_, err = s.Read(ended, dst)
+			require.ErrorIs(t, err, context.Canceled)
+			require.NoError(t, w.Close())
+			require.NoError(t, s.Close())
+		})
+	}
 }

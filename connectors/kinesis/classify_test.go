@@ -32,10 +32,10 @@ func TestEveryCodeOfTheServiceHasAKind(t *testing.T) {
 		asyncsink.Retry:     {"ResourceInUseException", "RequestTimeoutException", "RequestExpired"},
 		asyncsink.Ambiguous: {"InternalFailure", "InternalFailureException", "ServiceUnavailable", "RequestAbortedException"},
 		asyncsink.Rejected:  {"ValidationException", "InvalidArgumentException", "RequestEntityTooLargeException"},
-		asyncsink.Fatal: {"AccessDeniedException", "NotAuthorized", "UnrecognizedClientException", "IncompleteSignature", "InvalidSignatureException",
+		asyncsink.Fatal: {"AccessDeniedException", "NotAuthorized", "IncompleteSignature", "InvalidSignatureException",
 			"ResourceNotFoundException", "KMSAccessDeniedException", "KMSDisabledException", "KMSInvalidStateException", "KMSNotFoundException",
 			"KMSOptInRequired", "OptInRequired", "UnknownOperationException", "SerializationException", "DryRunOperationException"},
-		asyncsink.CredentialExpired: {"ExpiredTokenException"},
+		asyncsink.CredentialExpired: {"ExpiredTokenException", "UnrecognizedClientException"},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		srv := kinesistest.NewServer(t, unthrottled(1))

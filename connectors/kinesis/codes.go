@@ -12,6 +12,7 @@ var (
 	invalid   = verdict{asyncsink.Rejected, "the service does not accept a record"}
 	denied    = verdict{asyncsink.Fatal, "no permission: allow kinesis:PutRecords and kinesis:DescribeStreamSummary on the " +
 		"stream, and check that the credentials are the intended ones"}
+	deletedKey = verdict{asyncsink.CredentialExpired, "the service does not know these credentials, or no longer"} // their successors may be there
 	unknownKey = verdict{asyncsink.Fatal, "the service does not know these credentials: check AWS_ACCESS_KEY_ID, " +
 		"AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or the profile"}
 	badSignature = verdict{asyncsink.Fatal, "the signature is wrong: check AWS_SECRET_ACCESS_KEY, the region and this machine's clock"}
@@ -76,9 +77,9 @@ var codes = map[string]verdict{
 	"AccessDenied":                        denied,
 	"NotAuthorized":                       denied,
 	"UnauthorizedOperation":               denied,
-	"UnrecognizedClientException":         unknownKey,
-	"InvalidClientTokenId":                unknownKey,
-	"InvalidAccessKeyId":                  unknownKey,
+	"UnrecognizedClientException":         deletedKey,
+	"InvalidClientTokenId":                deletedKey,
+	"InvalidAccessKeyId":                  deletedKey,
 	"MissingAuthenticationToken":          unknownKey,
 	"MissingAuthenticationTokenException": unknownKey,
 	"InvalidSignatureException":           badSignature,

@@ -232,12 +232,15 @@ func (d dated) Do(r *http.Request) (*http.Response, error) {
 
 // Refused while running: the writer stops, keeps what it holds and says what to do.
 func TestLostPermissionStopsTheWriterWithAdvice(t *testing.T) {
-	for _, tc := range []struct{ code, says string }{
-		{"AccessDeniedException", "allow kinesis:PutRecords"},
-		{"UnrecognizedClientException", "check AWS_ACCESS_KEY_ID"},
-		{"InvalidSignatureException", "check AWS_SECRET_ACCESS_KEY"},
-		{"ResourceNotFoundException", "there is no such stream"},
-		{"KMSAccessDeniedException", "KMS key"},
+	for _, tc := range []struct {
+		code, says string
+		requests   int
+	}{
+		{"AccessDeniedException", "allow kinesis:PutRecords", 1},
+		{"UnrecognizedClientException", "check AWS_ACCESS_KEY_ID", 2}, // once more with credentials obtained anew
+		{"InvalidSignatureException", "check AWS_SECRET_ACCESS_KEY", 1},
+		{"ResourceNotFoundException", "there is no such stream", 1},
+		{"KMSAccessDeniedException", "KMS key", 1},
 	} {
 		t.Run(tc.code, func(t *testing.T) {
 			bubble(t, unthrottled(1), func(t *testing.T, srv *kinesistest.Server, client *sdk.Client) {
@@ -249,8 +252,25 @@ func TestLostPermissionStopsTheWriterWithAdvice(t *testing.T) {
 				var stopped *asyncsink.StoppedError
 				require.ErrorAs(t, err, &stopped)
 				require.ErrorContains(t, err, tc.says)
-				require.EqualValues(t, 1, srv.Counts()["PutRecords"].Requests)
+				require.EqualValues(t, tc.requests, srv.Counts()["PutRecords"].Requests)
 			})
 		})
 	}
+}
+
+// A rotation that deletes the old access key is no end: the new one is asked for first.
+func TestADeletedAccessKeyIsReplacedByItsSuccessor(t *testing.T) {
+	bubble(t, unthrottled(1), func(t *testing.T, srv *kinesistest.Server, _ *sdk.Client) {
+		srv.SetCredentials(login("old", time.Time{}), login("new", time.Time{}))
+		provider := &series{ids: []string{"old", "new"}}
+		w := open(t, signedBy(srv, provider), asyncsink.Config{})
+		write(t, w, numbered(10, 10)...)
+		_, err := w.Flush(t.Context())
+		require.NoError(t, err)
+		srv.SetCredentials(login("new", time.Time{})) // rotation is complete: the provider would give "new"
+		write(t, w, numbered(10, 10)...)
+		left, err := stop(t, w)
+		require.NoError(t, err)
+		require.Zero(t, left)
+	})
 }

@@ -84,8 +84,12 @@ func (s *Submitter) judge(err error, a *attempt) *RequestError {
 	v, code := classify(err)
 	if v.kind == asyncsink.CredentialExpired {
 		s.count("credentials_expired", 1)
-		if !s.credentials.expired(a) {
+		switch known := v != deletedKey; {
+		case s.credentials.expired(a):
+		case known:
 			v = stillExpired
+		default:
+			v = unknownKey
 		}
 	}
 	return &RequestError{Stream: s.config.Stream, Kind: v.kind, Code: code, Advice: v.advice, Err: err}

@@ -246,19 +246,18 @@ var (
 	errDiverted = errors.New("an earlier entry of its key was given up")
 )
 
-// giveUp sends an entry, which is buffered, to the dead letters.
+// giveUp sends an entry, which is buffered, to the dead letters. Where that is
+// not possible the core stops, and the entry stays as it is: the next life, with
+// another configuration perhaps, tries it again.
 func (c *Core[E]) giveUp(r ref, d *Death) {
-	c.log.setDeath(r, d)
 	c.Counters.Rejected++
-	if !c.DeadLetters || c.keyed() && c.OnRejected == Stop {
+	if !c.buries() {
 		c.Stop(&ErrGivenUp{d.Class, c.log.attempts(r), d.Err})
 		return
 	}
+	c.log.setDeath(r, d)
 	if c.keyed() && c.OnRejected == Divert {
-		if c.divert == nil {
-			c.divert = map[uint64]struct{}{}
-		}
-		c.divert[c.log.hash(r)] = struct{}{}
+		c.divertKey(c.log.hash(r))
 	}
 	size := c.log.size(r)
 	c.Ledger.Buffered.sub(1, size)

@@ -49,9 +49,10 @@ type Core[E any] struct {
 	spare     []*Batch[E]
 	bisected  []*bisection // their next part may go
 
-	graves  fifo // given up, not yet handed to the dead-letter output
-	burying []ref
-	divert  map[uint64]struct{} // keys whose entries follow a rejected one
+	graves   fifo // given up, not yet handed to the dead-letter output
+	burying  []ref
+	divert   map[uint64]struct{} // keys whose entries follow a rejected one
+	diverted []uint64            // the same, in the order in which they came
 
 	requests   uint64
 	since      Time // since when retried or passed entries wait for a batch
@@ -141,10 +142,17 @@ func (c *Core[E]) HasRoom(size int64) bool {
 // Restore accepts an entry of an earlier life under its own id; false: no room
 // yet. One that is now too large, or was given up before, goes to the dead letters.
 func (c *Core[E]) Restore(now Time, h Held[E]) bool {
-	size := int64(c.Size(h.Entry))
-	if empty := c.Ledger.Held().Entries == 0; !c.HasRoom(size) && !empty {
-		return false // an entry above every cap still passes alone, to be given up
+	if c.Ledger.Held().Entries > 0 && !c.HasRoom(int64(c.Size(h.Entry))) {
+		return false // one above every cap still passes alone, to be given up
 	}
+	c.Retake(now, h)
+	return true
+}
+
+// Retake is Restore without a look at the caps, for a shell that goes down and
+// must keep the order.
+func (c *Core[E]) Retake(now Time, h Held[E]) {
+	size := int64(c.Size(h.Entry))
 	var hash uint64
 	if c.keyed() {
 		hash = c.Hash(h.Entry)
@@ -154,12 +162,16 @@ func (c *Core[E]) Restore(now Time, h Held[E]) bool {
 	c.Ledger.Restored.add(1, size)
 	c.buffered(size)
 	if limit := c.Limits.Batch.EntryBytes; size > int64(limit) {
-		h.Death = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}
+		h.Death, c.suspect = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}, true
 	}
-	if h.Death != nil {
+	if h.Death != nil && c.buries() { // else it is tried again: what it died of may be gone
 		c.log.setDeath(r, h.Death)
 	}
-	return true
+}
+
+// buries says whether giving an entry up has a place for it and lets the others go on.
+func (c *Core[E]) buries() bool {
+	return c.DeadLetters && !(c.keyed() && c.OnRejected == Stop)
 }
 
 // buffered books an entry at the frontier.

@@ -32,15 +32,12 @@ func (c *Core[E]) Snapshot() *Snapshot[E] {
 		number: l.snapshots,
 		writer: l.writer,
 		slab:   slices.Clone(l.slab),
+		Divert: slices.Clip(c.diverted), // only ever appended to
 	}
 	if l.newest >= 0 {
 		s.tail = l.slab[l.newest].chunk
 		s.n = s.tail.n
 	}
-	for hash := range c.divert {
-		s.Divert = append(s.Divert, hash)
-	}
-	slices.Sort(s.Divert)
 	return s
 }
 
@@ -52,18 +49,26 @@ func (c *Core[E]) Release(s *Snapshot[E]) {
 	}
 }
 
-// Divert takes over the diverted keys of an earlier life. Without an order no
-// key is diverted.
+// Divert takes over the diverted keys of an earlier life. Where keys are no
+// longer diverted, they are let go.
 func (c *Core[E]) Divert(hashes []uint64) {
-	if !c.keyed() {
+	if !c.keyed() || c.OnRejected != Divert {
 		return
 	}
 	for _, h := range hashes {
-		if c.divert == nil {
-			c.divert = map[uint64]struct{}{}
-		}
-		c.divert[h] = struct{}{}
+		c.divertKey(h)
 	}
+}
+
+func (c *Core[E]) divertKey(hash uint64) {
+	if _, ok := c.divert[hash]; ok {
+		return
+	}
+	if c.divert == nil {
+		c.divert = map[uint64]struct{}{}
+	}
+	c.divert[hash] = struct{}{}
+	c.diverted = append(c.diverted, hash)
 }
 
 // All yields the entries in arrival order.
