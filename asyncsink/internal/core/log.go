@@ -3,7 +3,10 @@ package core
 import "math/bits"
 
 const (
-	chunkBits = 10
+	// An entry that stays unsettled keeps its chunk, some 5 KiB of metadata: small
+	// chunks bound what stragglers cost, larger ones would make longer runs. A
+	// snapshot copies 16 bytes for each.
+	chunkBits = 7
 	chunkLen  = 1 << chunkBits // entries in a chunk
 	words     = chunkLen / 64
 )
@@ -71,6 +74,7 @@ type arrivals[E any] struct {
 	snapshots uint64   // taken so far; the number of one is its count
 	pins      []uint64 // numbers of those not yet released, ascending
 	dirty     []dirty[E]
+	copies    []slot[E] // memory for the next snapshot's headers: fresh pages would cost more than the copy
 
 	track  bool
 	ranges []Range // settled since the last pull, when tracked
@@ -87,7 +91,9 @@ type dirty[E any] struct {
 // cursor is the next entry that no batch has examined.
 type cursor struct{ slot, off int }
 
-const poolLimit = 64
+const poolLimit = 64 // of each kind of thing that is kept for reuse
+
+const chunkPool = 4 * poolLimit
 
 func newArrivals[E any](writer [16]byte, keyed, track bool) arrivals[E] {
 	return arrivals[E]{writer: writer, oldest: -1, newest: -1, keyed: keyed, track: track, front: cursor{-1, 0}}
@@ -275,7 +281,7 @@ func (l *arrivals[E]) release(at int) {
 			l.tail = l.slab[c.older].chunk
 		}
 	}
-	if c.dirty == 0 && !l.pinned(c.made) && len(l.pool) < poolLimit {
+	if c.dirty == 0 && !l.pinned(c.made) && len(l.pool) < chunkPool {
 		l.pool = append(l.pool, l.slab[at])
 	}
 	l.slab[at] = slot[E]{}

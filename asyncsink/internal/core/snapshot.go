@@ -31,9 +31,10 @@ func (c *Core[E]) Snapshot() *Snapshot[E] {
 		Held:   c.Ledger.Held(),
 		number: l.snapshots,
 		writer: l.writer,
-		slab:   slices.Clone(l.slab),
+		slab:   append(l.copies, l.slab...),
 		Divert: slices.Clip(c.diverted), // only ever appended to
 	}
+	l.copies = nil
 	if l.newest >= 0 {
 		s.tail = l.slab[l.newest].chunk
 		s.n = s.tail.n
@@ -46,6 +47,8 @@ func (c *Core[E]) Snapshot() *Snapshot[E] {
 func (c *Core[E]) Release(s *Snapshot[E]) {
 	if i := slices.Index(c.log.pins, s.number); i >= 0 {
 		c.log.pins = slices.Delete(c.log.pins, i, i+1)
+		clear(s.slab)
+		c.log.copies, s.slab = s.slab[:0], nil
 	}
 }
 
