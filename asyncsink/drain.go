@@ -32,7 +32,11 @@ func (w *Writer[E]) Flush(ctx context.Context) (left int, err error) {
 }
 
 func (w *Writer[E]) sticky() error {
-	if err := w.core.Err(); err != nil {
+	err := w.core.Err()
+	if errors.Is(err, ErrAbandoned) {
+		err = fmt.Errorf("%w: %T", err, w.submit)
+	}
+	if err != nil {
 		return &StoppedError{w.name, err}
 	}
 	return nil

@@ -217,8 +217,8 @@ func (w *Writer[E]) tick() { w.now = w.clock.read() }
 
 // err is what Write and its siblings return when the writer no longer works.
 func (w *Writer[E]) err() error {
-	if err := w.core.Err(); err != nil {
-		return &StoppedError{w.name, err}
+	if err := w.sticky(); err != nil {
+		return err
 	}
 	if w.ended || w.closed {
 		return ErrClosed

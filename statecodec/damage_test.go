@@ -271,7 +271,7 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 			_, err := read(bytes.NewReader(b), Caps{})
 			fault(t, err)
 		})
-		require.Less(t, got, uint64(blockTarget+64<<10), what)
+		require.Less(t, got, uint64(4*blockTarget), what) // the runtime counts roughly; the lengths claim a hundred times that
 	}
 }
 

@@ -3,6 +3,7 @@ package limits
 import (
 	"cmp"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -18,7 +19,7 @@ type Batch struct {
 	// Default 100 ms; 1 ms to 1 h.
 	Age time.Duration `yaml:"age"`
 	// EntryBytes is the largest entry; a larger one is refused by Write.
-	// Default 1 MiB; 1 B to 1 GiB, and at most Bytes.
+	// Default 1 MiB; 1 B to 32 MiB, and at most Bytes.
 	EntryBytes Bytes `yaml:"entry_bytes"`
 }
 
@@ -62,13 +63,13 @@ type Rate struct {
 	// Requests is the most in a second. Default 0: no limit; at most 1e12.
 	Requests PerSecond `yaml:"requests"`
 	// RecordBurst is how many may go at once after a pause. Default what Records gives in a
-	// second, at least 1; at most 2^40.
+	// second, at least 1; at most 2^30.
 	RecordBurst Entries `yaml:"record_burst"`
 	// ByteBurst is how many may go at once after a pause. Default what Bytes gives in a
 	// second, at least 1; at most 2^40.
 	ByteBurst Bytes `yaml:"byte_burst"`
 	// RequestBurst is how many may go at once after a pause. Default what Requests gives in a
-	// second, at least 1; at most 2^40.
+	// second, at least 1; at most 2^30.
 	RequestBurst Requests `yaml:"request_burst"`
 }
 
@@ -103,6 +104,9 @@ func (b Batch) Min(m Batch) Batch {
 	lower(&b.Entries, m.Entries)
 	lower(&b.Bytes, m.Bytes)
 	lower(&b.EntryBytes, m.EntryBytes)
+	if m.Bytes != 0 && b.EntryBytes > b.Bytes {
+		b.EntryBytes = b.Bytes // an entry must fit into a request
+	}
 	return b
 }
 
@@ -129,9 +133,9 @@ func (s Set) WithDefaults() Set {
 	f.Timeout = cmp.Or(f.Timeout, 30*time.Second)
 	f.Controller = cmp.Or(f.Controller, AIMD)
 	f.Floor = cmp.Or(f.Floor, min(b.Entries, f.Entries))
-	r.RecordBurst = cmp.Or(r.RecordBurst, Entries(burst(r.Records)))
-	r.ByteBurst = cmp.Or(r.ByteBurst, Bytes(burst(r.Bytes)))
-	r.RequestBurst = cmp.Or(r.RequestBurst, Requests(burst(r.Requests)))
+	r.RecordBurst = cmp.Or(r.RecordBurst, Entries(burst(r.Records, 1<<30)))
+	r.ByteBurst = cmp.Or(r.ByteBurst, Bytes(burst(r.Bytes, 1<<40)))
+	r.RequestBurst = cmp.Or(r.RequestBurst, Requests(burst(r.Requests, 1<<30)))
 	s.Retry.Base = cmp.Or(s.Retry.Base, 50*time.Millisecond)
 	s.Retry.Cap = cmp.Or(s.Retry.Cap, max(10*time.Second, s.Retry.Base))
 	return s
@@ -140,18 +144,18 @@ func (s Set) WithDefaults() Set {
 // times multiplies without overflow: 100,000 requests of 1,000,000 entries are
 // beyond 2^31, and as bytes beyond 2^63 if a service allowed it.
 func times[T ~int | ~int64](a, b T) T {
-	const most = 1 << 62
+	most := T(math.MaxInt)
 	if a > 0 && b > most/a {
 		return most
 	}
 	return a * b
 }
 
-func burst(r PerSecond) float64 {
+func burst(r PerSecond, most float64) float64 {
 	if r <= 0 {
 		return 0
 	}
-	return max(1, min(float64(r), 1<<40))
+	return max(1, min(float64(r), most))
 }
 
 // Validate reports every field that is out of its bounds, each as a *Fault, joined.
@@ -161,11 +165,11 @@ func (s Set) Validate() error {
 		between("batch.entries", b.Entries, 1, 1_000_000),
 		between("batch.bytes", b.Bytes, 1, GiB),
 		between("batch.age", b.Age, time.Millisecond, time.Hour),
-		between("batch.entry_bytes", b.EntryBytes, 1, min(GiB, max(b.Bytes, 1))),
+		between("batch.entry_bytes", b.EntryBytes, 1, min(32*MiB, max(b.Bytes, 1))), // a snapshot takes entries of 64 MiB, encoded,
 		between("held.entries", h.Entries, 1, 100_000_000),
 		between("held.bytes", h.Bytes, max(b.EntryBytes, 1), 1024*GiB),
 		between("in_flight.requests", f.Requests, 1, 100_000),
-		between("in_flight.entries", f.Entries, max(f.Floor, 1), 1<<62),
+		between("in_flight.entries", f.Entries, max(f.Floor, 1), math.MaxInt),
 		between("in_flight.bytes", f.Bytes, max(b.Bytes, 1), 1<<62),
 		between("in_flight.timeout", f.Timeout, time.Millisecond, time.Hour),
 		between("in_flight.floor", f.Floor, 1, 1_000_000),
@@ -173,9 +177,9 @@ func (s Set) Validate() error {
 		between("rate.records", r.Records, 0, 1e12),
 		between("rate.bytes", r.Bytes, 0, 1e15),
 		between("rate.requests", r.Requests, 0, 1e12),
-		between("rate.record_burst", r.RecordBurst, 0, 1<<40),
+		between("rate.record_burst", r.RecordBurst, 0, 1<<30),
 		between("rate.byte_burst", r.ByteBurst, 0, 1<<40),
-		between("rate.request_burst", r.RequestBurst, 0, 1<<40),
+		between("rate.request_burst", r.RequestBurst, 0, 1<<30),
 		between("retry.base", t.Base, time.Millisecond, time.Hour),
 		between("retry.cap", t.Cap, max(t.Base, 0), 24*time.Hour),
 		between("retry.attempts", t.Attempts, 0, 60_000),

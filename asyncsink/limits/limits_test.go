@@ -2,6 +2,7 @@ package limits
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -59,18 +60,18 @@ func TestDefaultsFollowWhatIsSet(t *testing.T) {
 func TestTheLargestBatchTimesTheMostRequestsDoesNotOverflow(t *testing.T) {
 	s := Set{Batch: Batch{Entries: 1_000_000, Bytes: GiB}, InFlight: InFlight{Requests: 100_000}}.WithDefaults()
 	require.NoError(t, s.Validate())
-	require.Equal(t, Entries(100_000_000_000), s.InFlight.Entries)
+	require.EqualValues(t, int64(100_000_000_000), s.InFlight.Entries)
 	require.Equal(t, 100_000*GiB, s.InFlight.Bytes)
 
-	require.Equal(t, Entries(1<<62), times(Entries(1<<40), Entries(1<<40)))
-	require.Equal(t, Bytes(1<<62), times(Bytes(math.MaxInt64), Bytes(math.MaxInt64)))
+	require.Equal(t, Entries(math.MaxInt), times(Entries(math.MaxInt/2), 3))
+	require.Equal(t, Bytes(math.MaxInt), times(Bytes(math.MaxInt64), Bytes(math.MaxInt64)))
 	require.Equal(t, Entries(0), times(Entries(0), Entries(math.MaxInt)))
 }
 
 func TestABurstDoesNotOverflow(t *testing.T) {
 	s := Set{Rate: Rate{Records: 1e12, Bytes: 1e15, Requests: 1e12}}.WithDefaults()
 	require.NoError(t, s.Validate())
-	require.Equal(t, Entries(1e12), s.Rate.RecordBurst)
+	require.Equal(t, Entries(1<<30), s.Rate.RecordBurst)
 	require.Equal(t, Bytes(1<<40), s.Rate.ByteBurst)
 }
 
@@ -112,7 +113,7 @@ func TestValidateKnowsTheBoundsOfEachField(t *testing.T) {
 		{"batch.age", func(s *Set) { s.Batch.Age = 2 * time.Hour }, "batch.age: 2h0m0s: must be 1ms to 1h0m0s"},
 		{"batch.entry_bytes", func(s *Set) { s.Batch.EntryBytes = 5 * MiB }, "batch.entry_bytes: 5MiB: must be 1B to 4MiB"},
 		{"held.bytes", func(s *Set) { s.Held.Bytes = KiB }, "held.bytes: 1KiB: must be 1MiB to 1024GiB"},
-		{"in_flight.entries", func(s *Set) { s.InFlight.Entries = 499 }, "in_flight.entries: 499: must be 500 to 4611686018427387904"},
+		{"in_flight.entries", func(s *Set) { s.InFlight.Entries = 499 }, "in_flight.entries: 499: must be 500 to " + fmt.Sprint(math.MaxInt)},
 		{"in_flight.bytes", func(s *Set) { s.InFlight.Bytes = MiB }, "in_flight.bytes: 1MiB: must be 4MiB to 4294967296GiB"},
 		{"in_flight.controller", func(s *Set) { s.InFlight.Controller = "fast" }, "in_flight.controller: fast: must be aimd or static"},
 		{"rate.records", func(s *Set) { s.Rate.Records = PerSecond(math.NaN()) }, "rate.records: NaN: must be 0 to 1e+12"},
@@ -135,10 +136,10 @@ func TestValidateAcceptsTheBoundsThemselves(t *testing.T) {
 		Retry:    Retry{Base: time.Millisecond, Cap: time.Millisecond},
 	}
 	most := Set{
-		Batch:    Batch{Entries: 1_000_000, Bytes: GiB, Age: time.Hour, EntryBytes: GiB},
+		Batch:    Batch{Entries: 1_000_000, Bytes: GiB, Age: time.Hour, EntryBytes: 32 * MiB},
 		Held:     Held{Entries: 100_000_000, Bytes: 1024 * GiB},
-		InFlight: InFlight{Requests: 100_000, Entries: 1 << 62, Bytes: 1 << 62, Timeout: time.Hour, Controller: AIMD, Floor: 1_000_000},
-		Rate:     Rate{Records: 1e12, Bytes: 1e15, Requests: 1e12, RecordBurst: 1 << 40, ByteBurst: 1 << 40, RequestBurst: 1 << 40},
+		InFlight: InFlight{Requests: 100_000, Entries: math.MaxInt, Bytes: 1 << 62, Timeout: time.Hour, Controller: AIMD, Floor: 1_000_000},
+		Rate:     Rate{Records: 1e12, Bytes: 1e15, Requests: 1e12, RecordBurst: 1 << 30, ByteBurst: 1 << 40, RequestBurst: 1 << 30},
 		Retry:    Retry{Base: time.Hour, Cap: 24 * time.Hour, Attempts: 60_000, Age: 10 * 365 * 24 * time.Hour},
 	}
 	require.NoError(t, least.Validate())
@@ -161,4 +162,9 @@ func TestAFaultIsFoundInAChain(t *testing.T) {
 	var f *Fault
 	require.True(t, errors.As(err, &f))
 	require.Equal(t, "batch.entries", f.Field)
+}
+
+func TestAnEntryIsLoweredToWhatARequestMayWeigh(t *testing.T) {
+	b := Batch{Bytes: 4 * MiB, EntryBytes: MiB}.Min(Batch{Bytes: 512 * KiB})
+	require.Equal(t, Batch{Bytes: 512 * KiB, EntryBytes: 512 * KiB}, b)
 }

@@ -107,7 +107,7 @@ func (c *Core[E]) apply(now Time, b *Batch[E], whole Outcome, fails []Failure) {
 			c.Counters.ThrottledRequests++
 			ans.refused = true
 		case Retry, Ambiguous:
-			ans.refused = true
+			ans.failed = true
 		}
 	}
 	c.control.observe(ans)
@@ -187,19 +187,18 @@ func (c *Core[E]) again(now Time, r ref, o Outcome) {
 	if o.Kind != CredentialExpired && o.Err != errBehind {
 		attempts = c.log.failed(r)
 	}
-	ambiguous := o.Kind == Ambiguous
-	c.log.setUnsure(r, ambiguous)
+	c.log.setUnsure(r, o.Kind == Ambiguous)
 	c.leave(r)
 	if c.err != nil {
 		return // held; no more is sent
 	}
 	d := c.overLimit(now, r, attempts, o.Err)
-	if d != nil && ambiguous && c.keyed() {
+	if d != nil && c.keyed() && c.log.doubted(r) {
 		if c.StopAmbiguous {
 			c.Stop(&ErrGivenUp{d.Class, attempts, d.Err})
 			return
 		}
-		d = nil // its place in the order may be taken: never skipped
+		d = nil // a late attempt may take its place in the order: never skipped
 	}
 	switch {
 	case d != nil:
@@ -227,14 +226,14 @@ func (c *Core[E]) doomed(now Time, r ref) *Death {
 	if d := c.log.slab[r.slot()].state.deaths[uint16(r.off())]; d != nil {
 		return d
 	}
-	if limit := int64(c.Limits.Batch.EntryBytes); c.suspect && c.log.size(r) > limit && !c.log.unsure(r) {
+	if limit := int64(c.Limits.Batch.EntryBytes); c.suspect && c.log.size(r) > limit && !c.log.doubted(r) {
 		return &Death{"too_large", &TooLarge{Limit: c.Limits.Batch.EntryBytes, Size: limits.Bytes(c.log.size(r))}, now}
 	}
-	if age := c.Limits.Retry.Age; age > 0 && now.Sub(c.log.born(r)) >= age && !(c.keyed() && c.log.unsure(r)) {
+	if age := c.Limits.Retry.Age; age > 0 && now.Sub(c.log.born(r)) >= age && !(c.keyed() && c.log.doubted(r)) {
 		return &Death{"age", errTooOld, now}
 	}
 	if len(c.divert) > 0 {
-		if _, ok := c.divert[c.log.hash(r)]; ok && !c.log.unsure(r) {
+		if _, ok := c.divert[c.log.hash(r)]; ok && !c.log.doubted(r) {
 			return &Death{"diverted", errDiverted, now}
 		}
 	}

@@ -35,7 +35,7 @@ var seededBugs = []seededBug{
 	},
 	{
 		"an ambiguous entry is dropped at the attempts limit", "answer.go",
-		"d = nil // its place", "_ = d // its place",
+		"d = nil // a late attempt", "_ = d // a late attempt",
 	},
 	{
 		"a client that owns its retries is given an unanswered record again", "answer.go",

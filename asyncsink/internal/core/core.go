@@ -116,7 +116,7 @@ func (c *Core[E]) accept(now Time, e E, keep bool) (Seq, error) {
 		return 0, ErrEnded
 	}
 	size := int64(c.Size(e))
-	if size > int64(c.Limits.Batch.EntryBytes) {
+	if uint64(size) > uint64(c.Limits.Batch.EntryBytes) { // a negative size is no size
 		return 0, &TooLarge{limits.Bytes(size), c.Limits.Batch.EntryBytes}
 	}
 	if !keep && !c.HasRoom(size) {

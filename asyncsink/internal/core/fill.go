@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // full is how many entries make a batch now.
 func (c *Core[E]) full() int64 {
 	return max(1, min(int64(c.Limits.Batch.Entries), c.control.window()))
@@ -49,7 +51,26 @@ func (c *Core[E]) allWaitsBehind(open Count) bool {
 
 // due: what is ready goes now, as it is.
 func (c *Core[E]) due(now Time) bool {
-	return c.readyEntries() > 0 && (c.ended || c.flushTo > 0 || c.dueAt() <= now)
+	return c.readyEntries() > 0 && (c.ended || c.dueAt() <= now || c.flushing())
+}
+
+// flushing: something that is ready was accepted before a Flush. What came later
+// is not hurried, even while an older entry is out or waits out a back-off.
+func (c *Core[E]) flushing() bool {
+	if c.flushTo == 0 {
+		return false
+	}
+	if c.open != nil && slices.ContainsFunc(c.open.Seqs, func(s Seq) bool { return s <= c.flushTo }) {
+		return true
+	}
+	if r, ok := c.retry.next(); ok && c.log.seq(r) <= c.flushTo {
+		return true
+	}
+	if q := &c.lanes.passed; q.len() > 0 && c.log.seq(q.refs[q.at]) <= c.flushTo {
+		return true
+	}
+	ch, off, n := c.log.frontier()
+	return n > 0 && ch.first+Seq(off) <= c.flushTo
 }
 
 // dueAt is when the ready entry that has waited longest has waited long enough.

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"math"
+
 	"golang.org/x/time/rate"
 
 	"github.com/spillway-go/spillway/asyncsink/limits"
@@ -24,7 +26,7 @@ func newLimiter(l limits.Rate) limiter {
 	}
 	return limiter{
 		records:  bucket(l.Records, int(l.RecordBurst)),
-		bytes:    bucket(l.Bytes, int(l.ByteBurst)),
+		bytes:    bucket(l.Bytes, int(min(int64(l.ByteBurst), math.MaxInt))),
 		requests: bucket(l.Requests, int(l.RequestBurst)),
 	}
 }

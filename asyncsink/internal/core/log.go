@@ -46,7 +46,8 @@ type state struct {
 	made     uint64
 	gone     int // settled
 	settled  [words]uint64
-	unsure   [words]uint64
+	unsure   [words]uint64 // the last attempt may have stored it
+	doubt    [words]uint64 // under an order: some attempt may have, or may yet
 	attempts [chunkLen]uint16
 	deaths   map[uint16]*Death
 }
@@ -132,6 +133,9 @@ func (l *arrivals[E]) restore(h Held[E], size uint32, hash uint64) ref {
 	st.attempts[r.off()] = uint16(min(h.Attempts, 1<<16-1))
 	if h.Unsure {
 		st.unsure[r.off()/64] |= 1 << (r.off() % 64)
+		if l.keyed {
+			st.doubt[r.off()/64] |= 1 << (r.off() % 64)
+		}
 	}
 	return r
 }
@@ -295,13 +299,22 @@ func (l *arrivals[E]) seq(r ref) Seq      { return l.slab[r.slot()].chunk.first 
 func (l *arrivals[E]) next(r ref) *ref    { return &l.slab[r.slot()].chunk.next[r.off()] }
 func (l *arrivals[E]) lane(r ref) *int32  { return &l.slab[r.slot()].chunk.lane[r.off()] }
 func (l *arrivals[E]) attempts(r ref) int { return int(l.slab[r.slot()].state.attempts[r.off()]) }
+func (l *arrivals[E]) doubted(r ref) bool {
+	st := l.slab[r.slot()].state
+	return (st.unsure[r.off()/64]|st.doubt[r.off()/64])>>(r.off()%64)&1 != 0
+}
+
 func (l *arrivals[E]) unsure(r ref) bool {
 	return l.slab[r.slot()].state.unsure[r.off()/64]>>(r.off()%64)&1 != 0
 }
 
 func (l *arrivals[E]) setUnsure(r ref, v bool) {
 	if l.unsure(r) != v {
-		l.own(r.slot()).unsure[r.off()/64] ^= 1 << (r.off() % 64)
+		st := l.own(r.slot())
+		st.unsure[r.off()/64] ^= 1 << (r.off() % 64)
+		if l.keyed {
+			st.doubt[r.off()/64] |= 1 << (r.off() % 64)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ type known struct {
 	settled   map[Seq]bool           // the core said so
 	tries     map[int]int            // attempts that ended without delivery
 	unsure    map[int]bool           // the last attempt may have stored it
+	doubt     map[int]bool           // under an order: some attempt may have, or may yet
 	doubts    int64                  // entries sent while unsure
 	notBefore map[int]Time           // by the destination's hint
 	firstDead map[int]int            // key to the first id that was given up
@@ -19,7 +20,7 @@ type known struct {
 
 func nothingKnown() known {
 	return known{
-		acked: map[int]bool{}, settled: map[Seq]bool{}, tries: map[int]int{}, unsure: map[int]bool{},
+		acked: map[int]bool{}, settled: map[Seq]bool{}, tries: map[int]int{}, unsure: map[int]bool{}, doubt: map[int]bool{},
 		notBefore: map[int]Time{}, firstDead: map[int]int{}, bornDead: map[int]bool{}, out: map[*Batch[item]][]int{},
 	}
 }
@@ -28,7 +29,7 @@ func nothingKnown() known {
 func (w *world) unsettled() (all []line) {
 	for i, id := range w.accepted {
 		if seq := Seq(i + 1); !w.settled[seq] {
-			all = append(all, line{seq, id, w.tries[id], w.unsure[id]})
+			all = append(all, line{seq, id, w.tries[id], w.unsure[id] || w.doubt[id]})
 		}
 	}
 	return all
@@ -54,10 +55,10 @@ func (w *world) observeTry(b *Batch[item], i int) {
 	if w.now < w.notBefore[e.id] {
 		w.fail("entry %d is sent before the time that the destination named", e.id)
 	}
-	if e.size > int(w.core.Limits.Batch.EntryBytes) && !unsure {
+	if e.size > int(w.core.Limits.Batch.EntryBytes) && !unsure && !w.doubt[e.id] {
 		w.fail("entry %d of %d bytes is above the limit and is sent", e.id, e.size)
 	}
-	if _, diverted := w.core.divert[uint64(e.key)]; diverted && w.core.gated() && !unsure && w.followsGivenUp(e) {
+	if _, diverted := w.core.divert[uint64(e.key)]; diverted && w.core.gated() && !unsure && !w.doubt[e.id] && w.followsGivenUp(e) {
 		w.fail("entry %d is sent, and its key %d is diverted", e.id, e.key)
 	}
 	if unsure {
@@ -84,11 +85,17 @@ func (w *world) observeTimeouts() {
 			continue
 		}
 		for _, id := range ids {
-			w.unsure[id] = true
+			w.note(id, true)
 			w.tried(id, Ambiguous)
 		}
 		delete(w.out, b)
 	}
+}
+
+// note says whether an entry's last attempt may have stored it.
+func (w *world) note(id int, unsure bool) {
+	w.unsure[id] = unsure
+	w.doubt[id] = w.doubt[id] || unsure && w.config.Order != Unordered
 }
 
 // tried counts an attempt that ended without delivery.
@@ -115,7 +122,8 @@ func (w *world) observeAnswer(b *Batch[item], whole Outcome, fails []Failure) {
 			}
 			w.acked[e.id] = true
 		}
-		w.unsure[e.id], w.notBefore[e.id] = kind == Ambiguous, w.now.Add(whole.After)
+		w.note(e.id, kind == Ambiguous)
+		w.notBefore[e.id] = w.now.Add(whole.After)
 		if !(whole.Kind == Rejected && len(b.Entries) > 1) { // else it is halved
 			w.tried(e.id, kind)
 		}

@@ -289,7 +289,8 @@ func (w *world) feed(room Action[item]) {
 		}
 		w.checkHeld()
 		w.accepted = append(w.accepted, h.Entry.id)
-		w.unsure[h.Entry.id], w.tries[h.Entry.id] = h.Unsure, h.Attempts
+		w.note(h.Entry.id, h.Unsure)
+		w.tries[h.Entry.id] = h.Attempts
 		w.bornDead[h.Entry.id] = h.Death != nil || h.Entry.size > int(w.core.Limits.Batch.EntryBytes)
 		w.pending = w.pending[1:]
 	}
@@ -303,7 +304,7 @@ func (w *world) bury(dead []Dead[item]) {
 	for i, d := range dead {
 		ids[i] = d.Entry.id
 		w.gaveUp[d.Entry.id] = true
-		if w.config.Order != Unordered && w.unsure[d.Entry.id] && !w.bornDead[d.Entry.id] {
+		if w.doubt[d.Entry.id] && !w.bornDead[d.Entry.id] && d.Death.Class != "rejected" {
 			w.fail("entry %d may be stored, and is given up (%s)", d.Entry.id, d.Death.Class)
 		}
 		if first, ok := w.firstDead[d.Entry.key]; !ok || d.Entry.id < first {

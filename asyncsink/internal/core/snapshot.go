@@ -104,7 +104,7 @@ func (at slot[E]) held(i int, writer [16]byte) Held[E] {
 		Entry:    at.chunk.entries[i],
 		Attempts: int(at.state.attempts[i]),
 		Born:     at.chunk.born[i],
-		Unsure:   at.state.unsure[i/64]>>(i%64)&1 != 0,
+		Unsure:   (at.state.unsure[i/64]|at.state.doubt[i/64])>>(i%64)&1 != 0,
 		Death:    at.state.deaths[uint16(i)],
 	}
 	h.ID = ID{writer, h.Seq}

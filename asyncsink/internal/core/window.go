@@ -18,7 +18,8 @@ type controller interface {
 type answer struct {
 	entries   int
 	throttled int    // entries refused for load, the others not
-	refused   bool   // the request as a whole was refused, or never answered
+	refused   bool   // the request as a whole was refused for load
+	failed    bool   // it failed as a whole for another reason, or was never answered
 	limited   bool   // the window was what held requests back when this one went
 	epoch     uint64 // the controller's, when it was sent
 }
@@ -32,6 +33,7 @@ const (
 	beta        = 0.7 // what a cut leaves
 	maxHold     = 64  // clean windows between probes, at most
 	minSample   = 256 // entries before shares are compared
+	outage      = 3   // failures in a row are one; fewer say nothing about load
 	minMargin   = 0.02
 	marginSigma = 3
 )
@@ -39,7 +41,8 @@ const (
 // aimd finds the largest window that the destination takes, from two signals.
 //
 // A request refused as a whole always cuts, once for all requests that were out
-// at that time. Entries throttled inside accepted requests are judged by their
+// at that time; so does one that failed otherwise, from the third in a row on, since
+// a lost connection now and then has nothing to do with load. Entries throttled inside accepted requests are judged by their
 // share against a learnt baseline: above it the window is cut on trial, and if
 // the share delivered does not improve as it would had load been the cause, the
 // cut is taken back and the share becomes the baseline, until it is tried again
@@ -66,9 +69,10 @@ type aimd struct {
 	accepted int                               // windows since the baseline was tried, while it is above zero
 	trial    struct{ from, delivered float64 } // from: window before the cut; 0: no trial
 
-	cutting bool   // nothing was delivered since the last cut
-	proven  bool   // a clean window at good, since the last cut
-	cutAt   uint64 // epoch that the last cut began
+	failures int    // in a row
+	cutting  bool   // nothing was delivered since the last cut
+	proven   bool   // a clean window at good, since the last cut
+	cutAt    uint64 // epoch that the last cut began
 
 	epoch             uint64  // decisions so far: answers to older requests decide nothing
 	level             float64 // the window when this epoch began
@@ -115,7 +119,12 @@ func (a *aimd) decide(w float64) {
 }
 
 func (a *aimd) observe(x answer) {
-	if x.refused {
+	if !x.failed {
+		a.failures = 0
+	} else if a.failures++; a.failures < outage {
+		return
+	}
+	if x.refused || x.failed {
 		if x.epoch >= a.cutAt {
 			a.cut(x.epoch == a.epoch)
 		}

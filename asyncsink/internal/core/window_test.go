@@ -183,3 +183,19 @@ func TestATunedControllerKeepsWhatItLearnt(t *testing.T) {
 	l.control = tuned(l.control, bounds(50, 400, limits.AIMD), 100)
 	require.EqualValues(t, 50, l.control.window(), "nothing is known yet")
 }
+
+// A lost connection now and then says nothing about load; failures in a row do.
+func TestSingleFailuresDoNotMoveTheWindow(t *testing.T) {
+	a := newController(limits.InFlight{Entries: 8000, Floor: 100}, 500).(*aimd)
+	a.decide(8000)
+	for range 1000 {
+		a.observe(answer{entries: 500, failed: true, epoch: epochOf(a)})
+		a.observe(answer{entries: 500, failed: true, epoch: epochOf(a)})
+		a.observe(answer{entries: 500, epoch: epochOf(a)})
+	}
+	require.EqualValues(t, 8000, a.window())
+	for range 3 {
+		a.observe(answer{entries: 500, failed: true, epoch: epochOf(a)})
+	}
+	require.EqualValues(t, 5600, a.window(), "an outage")
+}
