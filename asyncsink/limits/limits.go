@@ -29,7 +29,8 @@ type Held struct {
 	// Entries is the cap by count. Default 10,000; 1 to 100,000,000.
 	Entries Entries `yaml:"entries"`
 	// Bytes is the cap by size, and what bounds memory: the writer retains less
-	// than twice this and a chunk. Default 64 MiB; at least Batch.EntryBytes, at most 1 TiB.
+	// than twice this, and some 10 KiB for each entry that outlasts the 127 that came with it.
+	// Default 64 MiB; at least Batch.EntryBytes, at most 1 TiB.
 	Bytes Bytes `yaml:"bytes"`
 }
 

@@ -32,7 +32,7 @@ var docs = map[string]string{
 	"limits.Batch.Bytes":               "Bytes is the most that one request weighs. Default 4 MiB; 1 B to 1 GiB.",
 	"limits.Batch.Entries":             "Entries is the most that one request carries. Default 500; 1 to 1,000,000.",
 	"limits.Batch.EntryBytes":          "EntryBytes is the largest entry; a larger one is refused by Write. Default 1 MiB; 1 B to 32 MiB, and at most Bytes.",
-	"limits.Held.Bytes":                "Bytes is the cap by size, and what bounds memory: the writer retains less than twice this and a chunk. Default 64 MiB; at least Batch.EntryBytes, at most 1 TiB.",
+	"limits.Held.Bytes":                "Bytes is the cap by size, and what bounds memory: the writer retains less than twice this, and some 10 KiB for each entry that outlasts the 127 that came with it. Default 64 MiB; at least Batch.EntryBytes, at most 1 TiB.",
 	"limits.Held.Entries":              "Entries is the cap by count. Default 10,000; 1 to 100,000,000.",
 	"limits.InFlight.Bytes":            "Bytes is the cap by size. Default Requests x Batch.Bytes; at least Batch.Bytes.",
 	"limits.InFlight.Controller":       "Controller sets the window between Floor and Entries. Default AIMD.",
