@@ -167,3 +167,32 @@ func TestOldestBornIsOfTheOldestEntryHeld(t *testing.T) {
 	_, held = r.core.OldestBorn()
 	require.False(t, held)
 }
+
+// An entry that never settles keeps its own chunk and no more, in either order.
+func TestStragglersCostTheirChunksOnly(t *testing.T) {
+	for name, order := range map[string]Order{"unordered": Unordered, "per key": PerKey} {
+		t.Run(name, func(t *testing.T) {
+			const stragglers = 2000
+			c := testConfig(limits.Set{Retry: limits.Retry{Base: time.Hour, Cap: time.Hour}})
+			c.Order, c.Hash = order, func(e int) uint64 { return uint64(e) }
+			r := newRig(t, c, func(b *Batch[int]) (_ time.Duration, _ Outcome, fails []Failure) {
+				for i, e := range b.Entries {
+					if e%chunkLen == 5 {
+						fails = append(fails, Failure{i, Outcome{Kind: Throttled, After: 100 * time.Hour, Err: errThrottled}})
+					}
+				}
+				return ms, Outcome{}, fails
+			})
+			before := heapInUse()
+			for i := range stragglers * chunkLen {
+				r.offer(i)
+			}
+			r.until(r.now.Add(time.Second))
+			require.EqualValues(t, stragglers, r.core.Ledger.Held().Entries)
+			each := (heapInUse() - before) / stragglers
+			t.Logf("%d bytes each", each)
+			require.Less(t, each, int64(10<<10))
+			runtime.KeepAlive(r)
+		})
+	}
+}
