@@ -94,7 +94,7 @@ func New[E any](c Config[E]) *Core[E] {
 		notice:  Count{1, 1},
 	}
 	k.retry = newRetries(c.Limits.Retry, c.Rand, k.log.seq, k.log.size)
-	k.lanes = lanes[E]{log: &k.log, byID: map[uint64]int32{}}
+	k.lanes = lanes[E]{log: &k.log, byKey: newIndex(c.Rand.Uint64())}
 	return k
 }
 

@@ -83,7 +83,7 @@
 //   - log.go: the arrival log: all that is held, in chunks in a slab.
 //   - snapshot.go: a view of the log that stays as it is.
 //   - batch.go: a request: its entries, and the list of those in flight.
-//   - lane.go: a key's queue and gate.
+//   - lane.go: a key's queue and gate; index.go: a key's lane by its hash.
 //   - retry.go: back-offs, and the way back in arrival order.
 //   - window.go: how many entries may be in flight.
 //   - limiter.go: rates.

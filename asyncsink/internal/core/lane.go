@@ -6,10 +6,10 @@ package core
 // Keys are known by their hash; equal hashes share a lane, which costs
 // concurrency and never order.
 type lanes[E any] struct {
-	log  *arrivals[E]
-	byID map[uint64]int32 // hash to index in slab
-	slab []lane
-	free []int32
+	log   *arrivals[E]
+	byKey index // hash to index in slab
+	slab  []lane
+	free  []int32
 
 	// passed is the heads of lanes whose gate has opened, oldest first: they go
 	// before the frontier, without a second look at the key.
@@ -59,8 +59,7 @@ func (q *fifo) pop() ref {
 
 // find returns the lane of a key that has one.
 func (l *lanes[E]) find(hash uint64) (int32, bool) {
-	i, ok := l.byID[hash]
-	return i, ok
+	return l.byKey.get(hash)
 }
 
 // of returns the lane of an entry that has been examined.
@@ -76,12 +75,12 @@ func (l *lanes[E]) open(hash uint64) int32 {
 		l.slab = append(l.slab, lane{})
 	}
 	l.slab[i] = lane{hash: hash, open: true}
-	l.byID[hash] = i
+	l.byKey.put(hash, i)
 	return i
 }
 
 func (l *lanes[E]) close(i int32) {
-	delete(l.byID, l.slab[i].hash)
+	l.byKey.remove(l.slab[i].hash)
 	l.slab[i].open = false
 	l.free = append(l.free, i)
 }
@@ -89,8 +88,8 @@ func (l *lanes[E]) close(i int32) {
 // shrink lets the memory of a backlog go once no lane is left. Indices of lanes
 // are not valid afterwards.
 func (l *lanes[E]) shrink() {
-	if len(l.byID) == 0 && len(l.slab) > keptEmpty {
-		l.slab, l.free, l.byID = nil, nil, map[uint64]int32{}
+	if l.byKey.n == 0 && len(l.slab) > keptEmpty {
+		l.slab, l.free, l.byKey = nil, nil, newIndex(l.byKey.seed)
 	}
 }
 

@@ -13,7 +13,7 @@ func newTestLanes(n int) (*lanes[int], []ref) {
 	for i := range refs {
 		refs[i] = log.append(0, i, 10, 0)
 	}
-	return &lanes[int]{log: &log, byID: map[uint64]int32{}}, refs
+	return &lanes[int]{log: &log, byKey: newIndex(1)}, refs
 }
 
 // drain pops all that is parked.

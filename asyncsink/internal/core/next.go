@@ -70,7 +70,7 @@ func (c *Core[E]) Next(now Time) Action[E] {
 		return a
 	}
 	until = min(until, c.retry.wakeAt(), c.expiry())
-	if len(c.lanes.byID) > 0 { // what arrives may be parked: looking at it once an age will do
+	if c.lanes.byKey.n > 0 { // what arrives may be parked: looking at it once an age will do
 		until = min(until, now.Add(c.Limits.Batch.Age))
 	}
 	c.expect(now, until)

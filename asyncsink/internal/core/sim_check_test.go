@@ -94,8 +94,10 @@ func (w *world) places() int64 {
 		}
 	}
 	if c.gated() {
-		for _, i := range c.lanes.byID {
-			n += int64(c.lanes.slab[i].parked)
+		for _, s := range c.lanes.byKey.slots {
+			if s.lane != 0 {
+				n += int64(c.lanes.slab[s.lane-1].parked)
+			}
 		}
 		return n
 	}

@@ -88,7 +88,7 @@ func (d *destination) decide(life int, items []item) (whole Outcome, fails []Fai
 		return Outcome{Kind: Throttled, Err: errSim, After: time.Duration(w.rand.IntN(10)) * time.Millisecond}, nil
 	case handsBack && d.fault(faultFailAll):
 		return Outcome{Kind: pick(w, Retry, Retry, CredentialExpired), Err: errSim}, nil
-	case !w.healing && w.chance(0.003):
+	case !w.healing && w.chance(0.006):
 		d.storeUnless(true, life, nil)
 		return Outcome{Kind: Fatal, Err: errSim}, nil
 	case d.fault(faultLose):
