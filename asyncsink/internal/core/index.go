@@ -9,7 +9,7 @@ type index struct {
 	slots []indexSlot
 	shift uint8 // 64 minus the logarithm of len(slots)
 	n     int
-	seed  uint64 // odd
+	seed  uint64 // odd; random in all its bits, since the upper ones of a product are used
 }
 
 type indexSlot struct {
