@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +18,7 @@ import (
 func benchmarkWrite[E any](b *testing.B, c Config, traits Traits[E], entry func(i int) E) {
 	const much = 1e12
 	c.Rate = limits.Rate{Records: much, Bytes: much, Requests: much}
-	c.Retry = limits.Retry{Attempts: 100}
+	c.Retry = limits.Retry{Attempts: 100, Age: time.Hour}
 	c.Held = limits.Held{Entries: 100_000}
 	null := SubmitFunc[E](func(context.Context, *Batch[E]) error { return nil })
 	w, err := New(b.Context(), null, traits, c)

@@ -164,8 +164,9 @@ func TestFiftySIGKILLsLoseNothing(t *testing.T) {
 }
 
 type life struct {
-	from  *saved // what it went on from; nil: the beginning
-	first uint64 // how many records the stream had before
+	from    *saved // what it went on from; nil: the beginning
+	first   uint64 // how many records the stream had before
+	resumed bool   // it said what it restored
 }
 
 // settled waits until requests that a killed worker had sent are answered, and counts the records.
@@ -180,32 +181,37 @@ func settled(srv *kinesistest.Server) uint64 {
 	}
 }
 
-func (l life) check(t *testing.T, w *worker) {
+func (l *life) check(t *testing.T, w *worker) {
 	id, entries, _, ok := w.restored()
 	if l.from == nil || !ok {
 		require.False(t, ok && l.from == nil, "restored from nothing: %s", &w.stderr)
 		return // killed before it came so far
 	}
 	require.Equal(t, l.from.id, id, "the last complete checkpoint")
+	l.resumed = true
 	require.Equal(t, len(l.from.pending), entries, "different lines in the checkpoint, and entries restored from it")
 }
 
 func checkStream(t *testing.T, srv *kinesistest.Server, lines int, lives []life) {
 	copies := make([]int, lines)
-	firsts := make([]uint64, lines) // arrival of the first occurrence
-	newestOf := map[string]int{}    // by key
-	type again struct {
-		n       int
-		arrival uint64
+	sent := make([]map[int]bool, len(lives)) // lines that arrived in each life
+	lifeOf := func(arrival uint64) int {
+		return sort.Search(len(lives), func(i int) bool { return lives[i].first > arrival }) - 1
 	}
+	newestOf := map[string]int{} // by key
+	type again struct{ n, life int }
 	var more []again
 	for r := range srv.All("s") {
-		n := number(t, r.Data)
+		n, in := number(t, r.Data), lifeOf(r.Arrival)
+		if sent[in] == nil {
+			sent[in] = map[int]bool{}
+		}
+		require.False(t, sent[in][n], "line %d came twice in life %d, in which no answer was lost", n, in)
+		sent[in][n] = true
 		if copies[n]++; copies[n] > 1 {
-			more = append(more, again{n, r.Arrival})
+			more = append(more, again{n, in})
 			continue
 		}
-		firsts[n] = r.Arrival
 		if last, ok := newestOf[r.PartitionKey]; ok {
 			require.Greater(t, n, last, "first occurrences of %s are out of order", r.PartitionKey)
 		}
@@ -214,13 +220,21 @@ func checkStream(t *testing.T, srv *kinesistest.Server, lines int, lives []life)
 	for n, c := range copies {
 		require.NotZero(t, c, "line %d is lost", n)
 	}
+	// A copy too many was unsettled in the checkpoint of its life, or accepted after it was taken.
 	for _, a := range more {
-		i := sort.Search(len(lives), func(i int) bool { return lives[i].first > a.arrival }) - 1
-		from := lives[i].from
+		from := lives[a.life].from
 		require.True(t, from == nil || a.n >= from.line || from.pending[a.n],
-			"line %d came again in life %d, which went on from line %d and did not hold it", a.n, i, from.lineOr0())
+			"line %d came again in life %d, which went on from line %d and did not hold it", a.n, a.life, from.lineOr0())
 	}
-	t.Logf("%d lives, %d records, lost 0, %d copies too many, all of them explained by a checkpoint; order by key kept", len(lives), lines, len(more))
+	resumed := 0
+	for _, l := range lives {
+		if l.resumed {
+			resumed++
+		}
+	}
+	require.Greater(t, resumed, len(lives)*8/10, "lives that came so far as to restore")
+	t.Logf("%d lives, %d records, lost 0, %d copies too many, each held by the checkpoint of its life or accepted after it; %d lives resumed; order by key kept",
+		len(lives), lines, len(more), resumed)
 }
 
 func (s *saved) lineOr0() int {

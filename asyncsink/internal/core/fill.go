@@ -186,7 +186,9 @@ func (c *Core[E]) fillFrontier(now Time) (examined int) {
 	}
 	r := makeRef(c.log.front.slot, off)
 	readyAt := ch.born[off]
-	if c.gated() || c.suspect || c.Limits.Retry.Age > 0 || len(c.divert) > 0 || ch.ids != nil {
+	age := c.Limits.Retry.Age
+	tooOld := age > 0 && now.Sub(readyAt) >= age // then those behind it, which are younger, may be as well
+	if c.gated() || c.suspect || tooOld || len(c.divert) > 0 || ch.ids != nil {
 		if !c.roomFor(r) {
 			return 0
 		}
