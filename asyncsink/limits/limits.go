@@ -49,7 +49,7 @@ type InFlight struct {
 	// Controller sets the window between Floor and Entries. Default AIMD.
 	Controller Controller `yaml:"controller"`
 	// Floor is what the window never falls below, in entries: what still goes
-	// out, one window at a time, while everything is refused. Default Batch.Entries.
+	// out, one window at a time, while everything is refused. Default Batch.Entries; 1 to 1,000,000.
 	Floor Entries `yaml:"floor"`
 }
 
@@ -58,11 +58,11 @@ type InFlight struct {
 // costs more than the bucket's depth is sent when it is full and pays the rest back.
 type Rate struct {
 	// Records is the most in a second. Default 0: no limit; at most 1e12.
-	Records PerSecond `yaml:"records"`
+	Records RecordsPerSecond `yaml:"records"`
 	// Bytes is the most in a second. Default 0: no limit; at most 1e15.
-	Bytes PerSecond `yaml:"bytes"`
+	Bytes BytesPerSecond `yaml:"bytes"`
 	// Requests is the most in a second. Default 0: no limit; at most 1e12.
-	Requests PerSecond `yaml:"requests"`
+	Requests RequestsPerSecond `yaml:"requests"`
 	// RecordBurst is how many may go at once after a pause. Default what Records gives in a
 	// second, at least 1; at most 2^30.
 	RecordBurst Entries `yaml:"record_burst"`
@@ -86,7 +86,7 @@ type Retry struct {
 	// letters. Default 0: for ever; at most 60,000.
 	Attempts int `yaml:"attempts"`
 	// Age is how old an entry may be, from Write, when it fails or would be
-	// sent; an older one goes to the dead letters. Default 0: any age.
+	// sent; an older one goes to the dead letters. Default 0: any age; at most 10 years.
 	Age time.Duration `yaml:"age"`
 }
 
@@ -152,7 +152,7 @@ func times[T ~int | ~int64](a, b T) T {
 	return a * b
 }
 
-func burst(r PerSecond, most float64) float64 {
+func burst[R ~float64](r R, most float64) float64 {
 	if r <= 0 {
 		return 0
 	}

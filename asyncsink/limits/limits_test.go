@@ -81,7 +81,7 @@ func TestValidateReportsEveryFaultAtOnce(t *testing.T) {
 		Held:     Held{Entries: 200_000_000, Bytes: -1},
 		InFlight: InFlight{Requests: 100_001, Entries: -1, Bytes: 1, Timeout: 2 * time.Hour, Controller: "vegas", Floor: -3},
 		Rate: Rate{
-			Records: -1, Bytes: -1, Requests: PerSecond(math.Inf(1)), RecordBurst: -1, ByteBurst: -1, RequestBurst: -1,
+			Records: -1, Bytes: -1, Requests: RequestsPerSecond(math.Inf(1)), RecordBurst: -1, ByteBurst: -1, RequestBurst: -1,
 		},
 		Retry: Retry{Base: -1, Cap: 25 * time.Hour, Attempts: 60_001, Age: -1},
 	}
@@ -116,7 +116,7 @@ func TestValidateKnowsTheBoundsOfEachField(t *testing.T) {
 		{"in_flight.entries", func(s *Set) { s.InFlight.Entries = 499 }, "in_flight.entries: 499: must be 500 to " + fmt.Sprint(math.MaxInt)},
 		{"in_flight.bytes", func(s *Set) { s.InFlight.Bytes = MiB }, "in_flight.bytes: 1MiB: must be 4MiB to 4294967296GiB"},
 		{"in_flight.controller", func(s *Set) { s.InFlight.Controller = "fast" }, "in_flight.controller: fast: must be aimd or static"},
-		{"rate.records", func(s *Set) { s.Rate.Records = PerSecond(math.NaN()) }, "rate.records: NaN: must be 0 to 1e+12"},
+		{"rate.records", func(s *Set) { s.Rate.Records = RecordsPerSecond(math.NaN()) }, "rate.records: NaN: must be 0 to 1e+12"},
 		{"retry.cap", func(s *Set) { s.Retry.Cap = time.Millisecond }, "retry.cap: 1ms: must be 50ms to 24h0m0s"},
 		{"retry.attempts", func(s *Set) { s.Retry.Attempts = -1 }, "retry.attempts: -1: must be 0 to 60000"},
 	} {
@@ -167,4 +167,14 @@ func TestAFaultIsFoundInAChain(t *testing.T) {
 func TestAnEntryIsLoweredToWhatARequestMayWeigh(t *testing.T) {
 	b := Batch{Bytes: 4 * MiB, EntryBytes: MiB}.Min(Batch{Bytes: 512 * KiB})
 	require.Equal(t, Batch{Bytes: 512 * KiB, EntryBytes: 512 * KiB}, b)
+}
+
+func TestARateOfBytesIsWrittenAsASizeOrANumber(t *testing.T) {
+	for text, want := range map[string]BytesPerSecond{"5MiB": 5 << 20, "1000": 1000, "0.5": 0.5} {
+		var b BytesPerSecond
+		require.NoError(t, b.UnmarshalText([]byte(text)))
+		require.Equal(t, want, b)
+	}
+	var b BytesPerSecond
+	require.Error(t, b.UnmarshalText([]byte("fast")))
 }

@@ -16,8 +16,14 @@ type Requests int
 // Bytes is a size on the wire, keys and overhead included.
 type Bytes int64
 
-// PerSecond is a rate: records, bytes or requests in a second.
-type PerSecond float64
+// RecordsPerSecond is a rate of entries.
+type RecordsPerSecond float64
+
+// BytesPerSecond is a rate of bytes on the wire. It is written as a size, such as 5MiB, or as a number.
+type BytesPerSecond float64
+
+// RequestsPerSecond is a rate of requests.
+type RequestsPerSecond float64
 
 // The binary multiples in which sizes are written.
 const (
@@ -79,3 +85,16 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 
 // MarshalText is String, for configuration writers.
 func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// UnmarshalText reads a number of bytes, or a size as ParseBytes does.
+func (b *BytesPerSecond) UnmarshalText(text []byte) error {
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil {
+		*b = BytesPerSecond(f)
+		return nil
+	}
+	v, err := ParseBytes(string(text))
+	if err == nil {
+		*b = BytesPerSecond(v)
+	}
+	return err
+}

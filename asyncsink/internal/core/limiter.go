@@ -18,16 +18,16 @@ type limiter struct {
 }
 
 func newLimiter(l limits.Rate) limiter {
-	bucket := func(r limits.PerSecond, burst int) *rate.Limiter {
+	bucket := func(r float64, burst int) *rate.Limiter {
 		if r <= 0 {
 			return nil
 		}
 		return rate.NewLimiter(rate.Limit(r), max(burst, 1))
 	}
 	return limiter{
-		records:  bucket(l.Records, int(l.RecordBurst)),
-		bytes:    bucket(l.Bytes, int(min(int64(l.ByteBurst), math.MaxInt))),
-		requests: bucket(l.Requests, int(l.RequestBurst)),
+		records:  bucket(float64(l.Records), int(l.RecordBurst)),
+		bytes:    bucket(float64(l.Bytes), int(min(int64(l.ByteBurst), math.MaxInt))),
+		requests: bucket(float64(l.Requests), int(l.RequestBurst)),
 	}
 }
 

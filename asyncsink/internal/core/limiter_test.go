@@ -23,7 +23,7 @@ func requireSoon(t *testing.T, want, got Time) {
 // what a large one overdraws delays those behind it.
 func TestLimiterKeepsTheRateOverTime(t *testing.T) {
 	for name, c := range map[string]struct {
-		rate    limits.PerSecond
+		rate    limits.RecordsPerSecond
 		burst   limits.Entries
 		largest int
 	}{

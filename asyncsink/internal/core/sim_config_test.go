@@ -29,7 +29,7 @@ func (w *world) randomConfig() Config[item] {
 		Rand:          rand.New(rand.NewPCG(w.seed, 1)),
 	}
 	l := &c.Limits
-	c.OwnsRetries = c.Relation == Pipelined && (c.Order != Unordered || w.chance(0.5))
+	c.OwnsRetries = w.chance(0.15) || c.Relation == Pipelined && (c.Order != Unordered || w.chance(0.5))
 	if w.chance(0.3) {
 		l.InFlight.Controller = limits.Static
 	}
@@ -41,15 +41,15 @@ func (w *world) randomConfig() Config[item] {
 		l.InFlight.Bytes = l.Batch.Bytes + limits.Bytes(w.rand.IntN(400))
 	}
 	if w.chance(0.2) {
-		l.Rate.Records = limits.PerSecond(200 + w.rand.IntN(2000))
+		l.Rate.Records = limits.RecordsPerSecond(200 + w.rand.IntN(2000))
 		l.Rate.RecordBurst = limits.Entries(1 + w.rand.IntN(10))
 	}
 	if w.chance(0.2) {
-		l.Rate.Bytes = limits.PerSecond(20_000 + w.rand.IntN(100_000))
+		l.Rate.Bytes = limits.BytesPerSecond(20_000 + w.rand.IntN(100_000))
 		l.Rate.ByteBurst = limits.Bytes(50 + w.rand.IntN(1000))
 	}
 	if w.chance(0.2) {
-		l.Rate.Requests = limits.PerSecond(50 + w.rand.IntN(500))
+		l.Rate.Requests = limits.RequestsPerSecond(50 + w.rand.IntN(500))
 		l.Rate.RequestBurst = limits.Requests(1 + w.rand.IntN(3))
 	}
 	if w.chance(0.35) {
@@ -81,7 +81,7 @@ func (w *world) tune() {
 		l.Held.Bytes = max(l.Batch.EntryBytes, limits.Bytes(400+w.rand.IntN(4000)))
 	}
 	if w.chance(0.3) {
-		l.Rate.Records, l.Rate.RecordBurst = limits.PerSecond(w.rand.IntN(2000)), limits.Entries(1+w.rand.IntN(10))
+		l.Rate.Records, l.Rate.RecordBurst = limits.RecordsPerSecond(w.rand.IntN(2000)), limits.Entries(1+w.rand.IntN(10))
 	}
 	if err := l.Validate(); err != nil {
 		w.fail("tuned limits: %v", err)

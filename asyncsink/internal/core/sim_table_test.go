@@ -38,6 +38,7 @@ const kinds = int(CredentialExpired) + 1
 type coverage struct {
 	cells   [kinds][3][limitCount]int
 	classes map[string]int
+	traits  map[string]int // schedules by relation and owner of the retries
 	steps   int
 	lives   int
 }
@@ -48,6 +49,18 @@ func (c *coverage) count(k Kind, o Order, hit [limitCount]bool) {
 			c.cells[k][o][l]++
 		}
 	}
+}
+
+// drives counts a schedule by the traits of its destination.
+func (c *coverage) drives(r Relation, owns bool) {
+	if c.traits == nil {
+		c.traits = map[string]int{}
+	}
+	name := [...]string{"independent", "prefix", "pipelined"}[r] + ", retries of the writer"
+	if owns {
+		name = strings.TrimSuffix(name, "writer") + "client"
+	}
+	c.traits[name]++
 }
 
 func (c *coverage) buried(class string) {
@@ -83,6 +96,13 @@ func (c *coverage) empty() (cells []string) {
 				if c.cells[k][o][l] == 0 != impossible(Kind(k), Order(o), l) {
 					cells = append(cells, fmt.Sprintf("%v, order %d, %s", Kind(k), o, limitNames[l]))
 				}
+			}
+		}
+	}
+	for _, relation := range []string{"independent", "prefix", "pipelined"} {
+		for _, owner := range []string{"writer", "client"} {
+			if c.traits[relation+", retries of the "+owner] == 0 {
+				cells = append(cells, "a "+relation+" destination, retries of the "+owner)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func TestSimulation(t *testing.T) {
 			t.Fatalf("%v\nreplay: go test ./asyncsink/internal/core -run '^TestSimulation$' -seed %d", err, s)
 		}
 	}
-	t.Logf("%d schedules, %d events, %d lives\n%v\ndead letters: %v", *schedules, seen.steps, seen.lives, &seen, seen.classes)
+	t.Logf("%d schedules, %d events, %d lives\n%v\ndead letters: %v\ndestinations: %v", *schedules, seen.steps, seen.lives, &seen, seen.classes, seen.traits)
 	if *schedules >= tableSchedules {
 		require.Empty(t, seen.empty(), "outcomes that no schedule reached")
 	}

@@ -70,6 +70,7 @@ func newWorld(seed uint64, seen *coverage) *world {
 		dead:   map[int]int{}, gaveUp: map[int]bool{},
 	}
 	w.config = w.randomConfig()
+	seen.drives(w.config.Relation, w.config.OwnsRetries)
 	w.dest = newDestination(w)
 	w.begin(checkpointed{})
 	return w
