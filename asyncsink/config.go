@@ -64,7 +64,7 @@ type Config struct {
 	Credentials CredentialSource `yaml:"-"`
 	// Executor runs everything that touches the writer's state. Default: a [mailbox.Locked] of
 	// the writer's own, and any goroutine may write. With a [mailbox.Loop] only its owner may
-	// call the writer's methods (Stats excepted), and a call that waits runs the loop's mails.
+	// call the writer's methods (Stats and Settled excepted), and a call that waits runs the loop's mails.
 	Executor mailbox.Executor `yaml:"-"`
 	// Seed makes the jitter of back-offs repeatable. Default 0: random.
 	Seed uint64 `yaml:"-"`

@@ -26,7 +26,7 @@ type Range = core.Range
 // Writer holds entries until the destination has them. See the package comment.
 //
 // By default any goroutine may call its methods. With a [mailbox.Loop] as its
-// executor only the loop's owner may, Stats excepted.
+// executor only the loop's owner may, Stats and Settled excepted.
 type Writer[E any] struct {
 	name   string
 	submit RequestSubmitter[E]

@@ -53,7 +53,8 @@ type Source interface {
 	// split in its order. They count also when err is not nil. With room in dst, it does not return 0 and nil.
 	//
 	// When ctx ends, it returns the context's error, soon. Nothing is lost by that: what it would have returned, the next
-	// Read does. A source that is not replayable gives what it holds already first, so that a job which stops can save it. io.EOF says that all splits that are assigned have been read to their end and none will grow.
+	// Read does. A source that is not replayable gives what it holds already first, so that a job which stops can save it.
+	// io.EOF says that all splits that are assigned have been read to their end and none will grow.
 	Read(ctx context.Context, dst []Record) (n int, err error)
 
 	// Close gives back what the source holds. It is called once, after the last Read has returned; records are

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,8 @@ import (
 type demo struct {
 	out    io.Writer
 	server *kinesistest.Server
+	orders string // the file
+	kills  int
 	url    string
 	dir    string
 	begun  time.Time
@@ -45,7 +48,7 @@ var demoFaults = []string{
 	"PutRecords share=0.02 seed=3 delay 300ms",
 }
 
-const demoConfig = `# One document is one job. Every value can also be a flag or an environment variable: see spillway help.
+const demoConfig = `# One document is one job. Every value can also be a flag or an environment variable: see spillway run --help.
 name: demo
 source:
   file: {path: %q}
@@ -100,6 +103,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	<-first.ended
+	d.kills++
 	d.say("SIGKILL: worker %d is gone, with whatever it held in memory", first.cmd.Process.Pid)
 	second, err := d.start(ctx, config)
 	if err != nil {
@@ -133,8 +137,8 @@ func (d *demo) serve() (err error) {
 
 // prepare writes the orders and the job's document.
 func (d *demo) prepare() (config string, err error) {
-	orders := filepath.Join(d.dir, "orders.jsonl")
-	f, err := os.OpenFile(orders, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	d.orders = filepath.Join(d.dir, "orders.jsonl")
+	f, err := os.OpenFile(d.orders, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -148,7 +152,7 @@ func (d *demo) prepare() (config string, err error) {
 		return "", err
 	}
 	config = filepath.Join(d.dir, "demo.yaml")
-	return config, os.WriteFile(config, fmt.Appendf(nil, demoConfig, orders, demoStream, d.url,
+	return config, os.WriteFile(config, fmt.Appendf(nil, demoConfig, d.orders, demoStream, d.url,
 		filepath.Join(d.dir, "state"), filepath.Join(d.dir, "dead.jsonl")), 0o600)
 }
 
@@ -244,20 +248,25 @@ func (d *demo) verdict() error {
 			duplicates += c - 1
 		}
 	}
+	file, err := os.ReadFile(d.orders)
+	if err != nil {
+		return err
+	}
+	accepted := bytes.Count(file, []byte("\n"))
 	c := d.server.Counts()["PutRecords"]
-	lost, order := demoOrders-delivered, "kept"
+	lost, order := accepted-delivered, "kept"
 	if disordered > 0 {
 		order = fmt.Sprintf("BROKEN %d times", disordered)
 	}
-	fmt.Fprintf(d.out, "\nwhat the stream holds, counted by reading it:\n"+
+	fmt.Fprintf(d.out, "\ncounted by reading the file and the stream:\n"+
 		"  accepted       %7d   lines of the file\n"+
 		"  delivered      %7d   different orders in the stream\n"+
 		"  duplicates     %7d   copies too many: a cut connection or the crash hid that they were stored\n"+
 		"  lost           %7d\n"+
 		"  order by key   %7s   first occurrences of each of %d customers\n"+
-		"on the way: %d requests, %d entries throttled, %d failed, %d answers cut off, one SIGKILL; %.1f s\n",
-		demoOrders, delivered, duplicates, lost, order, len(newest),
-		c.Requests, c.Throttled, c.FailedEntries, c.Unanswered, time.Since(d.begun).Seconds())
+		"on the way: %d requests, %d entries throttled, %d failed, %d answers cut off, %d SIGKILL; %.1f s\n",
+		accepted, delivered, duplicates, lost, order, len(newest),
+		c.Requests, c.Throttled, c.FailedEntries, c.Unanswered, d.kills, time.Since(d.begun).Seconds())
 	if lost > 0 || disordered > 0 {
 		return errors.New("the promises were broken")
 	}

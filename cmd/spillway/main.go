@@ -2,6 +2,7 @@
 // crashes.
 //
 //	spillway run FILE.yaml [--FIELD=VALUE ...]
+//	spillway demo
 //	spillway version
 //	spillway help
 //

@@ -1,4 +1,4 @@
-// Command minimal-sink stores each line of its standard input as a file in a folder: a complete sink of one's own.
+// Command minimal-sink stores each line of its standard input as a file in the current folder: a complete sink.
 package main
 
 import (
@@ -8,22 +8,16 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
 
 	"github.com/spillway-go/spillway/asyncsink"
 )
 
-type folder string
-
-// Submit stores a batch. A line goes again under the name that it had, so that a retry makes no duplicate.
-func (dir folder) Submit(_ context.Context, b *asyncsink.Batch[string]) error {
-	if _, err := os.Stat(string(dir)); err != nil {
-		return asyncsink.Outcome{Kind: asyncsink.Fatal, Err: err} // one outcome for the whole request
-	}
+// store has its lines stored under names that stay the same, so that a retry makes no duplicate.
+func store(_ context.Context, b *asyncsink.Batch[string]) error {
 	for i, line := range b.All() {
 		name := fmt.Sprintf("%x-%d", b.ID(i).Writer, b.ID(i).Seq)
-		if err := os.WriteFile(filepath.Join(string(dir), name), []byte(line), 0o600); err != nil {
-			b.Set(i, asyncsink.Outcome{Kind: asyncsink.Retry, Err: err}) // or one for each entry
+		if err := os.WriteFile(name, []byte(line), 0o600); err != nil {
+			b.Set(i, asyncsink.Outcome{Kind: asyncsink.Retry, Err: err}) // this line goes again, the others do not
 		}
 	}
 	return nil
@@ -31,8 +25,8 @@ func (dir folder) Submit(_ context.Context, b *asyncsink.Batch[string]) error {
 
 func main() {
 	ctx, lines := context.Background(), bufio.NewScanner(os.Stdin)
-	traits := asyncsink.Traits[string]{Size: func(s string) int { return len(s) }}
-	w, err := asyncsink.New(ctx, folder(os.Args[1]), traits, asyncsink.Config{})
+	traits := asyncsink.Traits[string]{Size: func(line string) int { return len(line) }}
+	w, err := asyncsink.New(ctx, asyncsink.SubmitFunc[string](store), traits, asyncsink.Config{})
 	for err == nil && lines.Scan() {
 		_, err = w.Write(ctx, lines.Text())
 	}

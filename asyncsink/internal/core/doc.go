@@ -114,7 +114,7 @@
 // settled as part of a run: O(1), and nothing is allocated once warm, whatever is
 // held. With a back-off it costs a share of a heap operation for its answer (one
 // timer for the failures of a class), with a gate a map access. A snapshot copies
-// the slab's headers, 16 bytes for each thousand entries; the state beside a chunk
+// the slab's headers, 16 bytes for each 128 entries; the state beside a chunk
 // is copied when it is first changed afterwards. BenchmarkHeld, BenchmarkKeys and
 // BenchmarkSnapshotPause measure all this.
 //

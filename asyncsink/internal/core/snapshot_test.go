@@ -150,5 +150,5 @@ func TestThePauseOfASnapshotDoesNotDependOnTheEntries(t *testing.T) {
 		return (after.TotalAlloc - before.TotalAlloc) / snapshots
 	}
 	perChunk := (copied(1000) - copied(1)) / 1000
-	require.LessOrEqual(t, perChunk, uint64(20), "bytes copied for each thousand entries")
+	require.LessOrEqual(t, perChunk, uint64(20), "bytes copied for each chunk")
 }
