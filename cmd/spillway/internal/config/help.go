@@ -64,7 +64,7 @@ func (n *node) fileName(word string) string {
 	}
 	part, field, nested := strings.Cut(word, ".")
 	for _, beside := range n.parent.below {
-		if !nested && beside.goName == part {
+		if !nested && beside != n && beside.goName == part { // its own name stands for the thing, such as Kinesis
 			return beside.name
 		}
 	}
