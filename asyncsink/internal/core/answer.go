@@ -84,6 +84,9 @@ func (c *Core[E]) apply(now Time, b *Batch[E], whole Outcome, fails []Failure) {
 	if c.keyed() && c.Relation == Pipelined && handsBack(n, whole, fails) {
 		c.Stop(ErrHandedBack) // requests behind it may have been stored
 	}
+	if c.gated() && c.Relation == Prefix && whole.Kind == Rejected && goesAgain(Outcome{}, fails) {
+		whole.Kind = Retry // halves would overtake those of their keys that go again
+	}
 	if c.Relation == Prefix && whole.Kind == Delivered && len(fails) > 0 {
 		fails = fromFirst(fails, n)
 	}
