@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"math"
 	"runtime/metrics"
 	"slices"
 	"testing"
@@ -267,11 +268,14 @@ func TestHostileLengthsAllocateNothing(t *testing.T) {
 		"an entry":    slices.Concat(start, blocks[0], sealed(typeEntries, 1, []byte{0, 0xff, 0xff, 0xff, 0x1f})),
 		"a long name": slices.Concat(start, blocks[0], sealed(typeSection, 0, []byte{1, 0, 0, 0xff, 0xff, 0x03})),
 	} {
-		got := allocated(func() {
-			_, err := read(bytes.NewReader(b), Caps{})
-			fault(t, err)
-		})
-		require.Less(t, got, uint64(4*blockTarget), what) // the runtime counts roughly; the lengths claim a hundred times that
+		got := uint64(math.MaxUint64)
+		for range 5 { // the least: what else the runtime counts meanwhile only adds
+			got = min(got, allocated(func() {
+				_, err := read(bytes.NewReader(b), Caps{})
+				fault(t, err)
+			}))
+		}
+		require.Less(t, got, uint64(blockTarget+64<<10), what)
 	}
 }
 

@@ -16,7 +16,7 @@ var (
 
 const (
 	stepsPerSchedule = 500
-	tableSchedules   = 10_000 // from so many on, no cell of the table may be empty
+	tableSchedules   = 2000 // from so many on, no cell of the table may be empty
 )
 
 // TestSimulation drives the core through seeded schedules of 500 events and
