@@ -30,7 +30,7 @@ type EntryTooLargeError = core.TooLarge
 
 // GivenUpError stops a writer that gave an entry up with nothing to take it, or
 // whose order does not allow to go on without it.
-type GivenUpError = core.ErrGivenUp
+type GivenUpError = core.GivenUp
 
 // StoppedError is the sticky error of a writer that can't go on: every call
 // returns it from then on. What was held is still in Snapshot and Close.

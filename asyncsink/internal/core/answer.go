@@ -20,19 +20,19 @@ var ErrAbandoned = errors.New("timed-out submitters that ignore their context ho
 // that it had not stored, after later ones of their keys may have been.
 var ErrHandedBack = errors.New("a pipelined destination handed entries back, so their order can't be kept")
 
-// ErrGivenUp: an entry was given up and there is no dead-letter output, or the
+// GivenUp says that an entry was given up and there is no dead-letter output, or the
 // order does not allow to go on without it. It wraps the entry's own error.
-type ErrGivenUp struct {
+type GivenUp struct {
 	Class    string
 	Attempts int
 	Err      error
 }
 
-func (e *ErrGivenUp) Error() string {
+func (e *GivenUp) Error() string {
 	return fmt.Sprintf("entry given up (%s) after %d attempts and nothing may take it: %v", e.Class, e.Attempts, e.Err)
 }
 
-func (e *ErrGivenUp) Unwrap() error { return e.Err }
+func (e *GivenUp) Unwrap() error { return e.Err }
 
 // Done is the answer to a request: whole applies to the entries that fails,
 // sorted by index, does not name. An answer after the time-out is counted only.
@@ -198,7 +198,7 @@ func (c *Core[E]) again(now Time, r ref, o Outcome) {
 	d := c.overLimit(now, r, attempts, o.Err)
 	if d != nil && c.keyed() && c.log.doubted(r) {
 		if c.StopAmbiguous {
-			c.Stop(&ErrGivenUp{d.Class, attempts, d.Err})
+			c.Stop(&GivenUp{d.Class, attempts, d.Err})
 			return
 		}
 		d = nil // a late attempt may take its place in the order: never skipped
@@ -254,7 +254,7 @@ var (
 func (c *Core[E]) giveUp(r ref, d *Death) {
 	c.Counters.Rejected++
 	if !c.buries() {
-		c.Stop(&ErrGivenUp{d.Class, c.log.attempts(r), d.Err})
+		c.Stop(&GivenUp{d.Class, c.log.attempts(r), d.Err})
 		return
 	}
 	c.log.setDeath(r, d)

@@ -134,7 +134,7 @@ func (w *world) checkWait(until Time) {
 
 // checkStop: a core stops only for a reason that its configuration or its destination gave.
 func (w *world) checkStop(err error) {
-	var up *ErrGivenUp
+	var up *GivenUp
 	switch {
 	case errors.Is(err, ErrUnanswered) && w.config.OwnsRetries, errors.Is(err, ErrAbandoned):
 	case errors.As(err, &up):
