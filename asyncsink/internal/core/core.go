@@ -59,6 +59,8 @@ type Core[E any] struct {
 	flushTo    Seq
 	ended      bool
 	feeding    bool
+	given      Seq   // at least the newest sequence given, those that are not in memory included
+	fed        int64 // entries taken back
 	fedAt      int64 // progress at the last Room
 	suspect    bool  // the largest entry was lowered: look at each before it goes
 	blocked    bool  // the last Next found no slot, or no permit
@@ -109,17 +111,11 @@ func (c *Core[E]) Offer(now Time, e E) (Seq, error) { return c.accept(now, e, fa
 func (c *Core[E]) Keep(now Time, e E) (Seq, error) { return c.accept(now, e, true) }
 
 func (c *Core[E]) accept(now Time, e E, keep bool) (Seq, error) {
-	if c.err != nil && !keep {
-		return 0, c.err
+	size, err := c.admit(e, keep)
+	if err != nil {
+		return 0, err
 	}
-	if c.ended {
-		return 0, ErrEnded
-	}
-	size := int64(c.Size(e))
-	if uint64(size) > uint64(c.Limits.Batch.EntryBytes) { // a negative size is no size
-		return 0, &TooLarge{limits.Bytes(size), c.Limits.Batch.EntryBytes}
-	}
-	if !keep && !c.HasRoom(size) {
+	if c.feeding || !keep && !c.HasRoom(size) {
 		return 0, ErrFull
 	}
 	var hash uint64
@@ -132,6 +128,38 @@ func (c *Core[E]) accept(now Time, e E, keep bool) (Seq, error) {
 	return c.log.last, nil
 }
 
+// Admit gives an entry's size, or says why it would not be taken were there room.
+func (c *Core[E]) Admit(e E) (size int64, err error) { return c.admit(e, false) }
+
+// AdmitKept is Admit for an entry that is to be kept; see Keep.
+func (c *Core[E]) AdmitKept(e E) (size int64, err error) { return c.admit(e, true) }
+
+func (c *Core[E]) admit(e E, keep bool) (size int64, err error) {
+	if c.err != nil && !keep {
+		return 0, c.err
+	}
+	if c.ended {
+		return 0, ErrEnded
+	}
+	size = int64(c.Size(e))
+	if uint64(size) > uint64(c.Limits.Batch.EntryBytes) { // a negative size is no size
+		return 0, &TooLarge{limits.Bytes(size), c.Limits.Batch.EntryBytes}
+	}
+	return size, nil
+}
+
+// Spill books an entry that the shell has accepted and put on disk under the
+// sequence after Last, for lack of room. It comes back through Restore when its turn has come.
+func (c *Core[E]) Spill(size int64) Seq {
+	c.given = c.Last() + 1
+	c.Ledger.Accepted.add(1, size)
+	c.Ledger.Spilled.add(1, size)
+	return c.given
+}
+
+// Resume goes on with the sequences of an earlier life, of which last was the newest. Feed follows.
+func (c *Core[E]) Resume(last Seq) { c.given = last }
+
 // HasRoom says whether an entry of that size would be taken now.
 func (c *Core[E]) HasRoom(size int64) bool {
 	l := &c.Ledger
@@ -139,8 +167,9 @@ func (c *Core[E]) HasRoom(size int64) bool {
 		l.Buffered.Bytes+l.InFlight.Bytes+l.Unwritten.Bytes+size <= int64(c.Limits.Held.Bytes)
 }
 
-// Restore accepts an entry of an earlier life under its own id; false: no room
-// yet. One that is now too large, or was given up before, goes to the dead letters.
+// Restore takes back an entry of an earlier life, or a spilled one, under its own
+// id and sequence (0: the next one); false: no room yet. One that is now too large,
+// or was given up before, goes to the dead letters.
 func (c *Core[E]) Restore(now Time, h Held[E]) bool {
 	if c.Ledger.Held().Entries > 0 && !c.HasRoom(int64(c.Size(h.Entry))) {
 		return false // one above every cap still passes alone, to be given up
@@ -159,7 +188,12 @@ func (c *Core[E]) Retake(now Time, h Held[E]) {
 	}
 	h.Born = min(h.Born, now)
 	r := c.log.restore(h, uint32(size), hash)
-	c.Ledger.Restored.add(1, size)
+	c.fed++
+	if h.ID.Writer == c.Writer {
+		c.Ledger.Spilled.sub(1, size)
+	} else {
+		c.Ledger.Restored.add(1, size)
+	}
 	c.buffered(size)
 	if limit := c.Limits.Batch.EntryBytes; size > int64(limit) {
 		h.Death, c.suspect = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}, true
@@ -205,16 +239,18 @@ func (c *Core[E]) Opens() bool { return c.notice.Entries == 1 && c.fresh.Entries
 // every other event it must be asked.)
 func (c *Core[E]) Noticeable() bool { return c.noticeable }
 
-// Feed says whether entries of an earlier life, or spilled ones, wait for Room.
+// Feed says whether entries of an earlier life, or spilled ones, wait for Room. While
+// they do, nothing else is accepted, since it would pass them.
 func (c *Core[E]) Feed(more bool) {
-	if c.feeding && !more {
+	if !more {
 		c.log.seal()
+		c.log.last = c.Last()
 	}
 	c.feeding, c.fedAt = more, -1
 }
 
 // Flush asks that what was accepted so far be sent, without waiting for full batches.
-func (c *Core[E]) Flush() { c.flushTo = c.log.last }
+func (c *Core[E]) Flush() { c.flushTo = c.Last() }
 
 // EndOfInput ends acceptance; what is held goes without waiting for full batches.
 func (c *Core[E]) EndOfInput() { c.ended = true }
@@ -257,8 +293,11 @@ func (c *Core[E]) Err() error { return c.err }
 // LowWater is the first sequence that is not settled.
 func (c *Core[E]) LowWater() Seq { return c.log.lowWater() }
 
-// Last is the newest sequence given.
-func (c *Core[E]) Last() Seq { return c.log.last }
+// Last is the newest sequence given, spilled entries included.
+func (c *Core[E]) Last() Seq { return max(c.given, c.log.last) }
+
+// Fed is the newest sequence in memory: those after it, up to Last, wait to be fed.
+func (c *Core[E]) Fed() Seq { return c.log.last }
 
 // Window is how many entries may be in flight now.
 func (c *Core[E]) Window() int64 { return c.control.window() }

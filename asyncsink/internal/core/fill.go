@@ -51,7 +51,7 @@ func (c *Core[E]) allWaitsBehind(open Count) bool {
 
 // due: what is ready goes now, as it is.
 func (c *Core[E]) due(now Time) bool {
-	return c.readyEntries() > 0 && (c.ended || c.dueAt() <= now || c.flushing())
+	return c.readyEntries() > 0 && (c.ended && !c.feeding || c.dueAt() <= now || c.flushing())
 }
 
 // flushing: something that is ready was accepted before a Flush. What came later

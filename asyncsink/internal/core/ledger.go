@@ -12,25 +12,26 @@ func (c Count) plus(d Count) Count { return Count{c.Entries + d.Entries, c.Bytes
 
 // Ledger is the books of one life. After every step
 //
-//	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight
+//	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight + Spilled
 //
 // by entries and by bytes.
 type Ledger struct {
-	Accepted  Count // by Offer
+	Accepted  Count // by Offer and Spill
 	Restored  Count // from a snapshot
 	Delivered Count
 	Dead      Count // acknowledged by the dead-letter output
 	Unwritten Count // given up, not yet acknowledged
 	Buffered  Count // ready, gated, or waiting out a back-off
 	InFlight  Count
+	Spilled   Count // on disk, to come back
 }
 
-// Held is what counts against the caps.
+// Held is what counts against the caps: what lies in memory.
 func (l *Ledger) Held() Count { return l.Buffered.plus(l.InFlight).plus(l.Unwritten) }
 
 func (l *Ledger) check() error {
 	in := l.Accepted.plus(l.Restored)
-	out := l.Delivered.plus(l.Dead).plus(l.Held())
+	out := l.Delivered.plus(l.Dead).plus(l.Held()).plus(l.Spilled)
 	if in != out {
 		return fmt.Errorf("ledger does not balance: in %+v, out and held %+v: %+v", in, out, *l)
 	}

@@ -119,8 +119,14 @@ func (l *arrivals[E]) append(now Time, e E, size uint32, hash uint64) ref {
 	return makeRef(l.newest, i)
 }
 
-// restore appends an entry of an earlier life under its own id.
+// restore appends an entry of an earlier life under its own id, or one of this life that was spilled.
 func (l *arrivals[E]) restore(h Held[E], size uint32, hash uint64) ref {
+	if h.Seq > l.last+1 {
+		l.skipTo(h.Seq)
+	}
+	if h.ID == (ID{l.writer, l.last + 1}) {
+		return l.append(h.Born, h.Entry, size, hash)
+	}
 	if l.newest >= 0 && l.slab[l.newest].chunk.ids == nil {
 		l.seal()
 	}
@@ -138,6 +144,21 @@ func (l *arrivals[E]) restore(h Held[E], size uint32, hash uint64) ref {
 		}
 	}
 	return r
+}
+
+// skipTo leaves out the sequences before seq, which an earlier life has settled: in
+// the newest chunk as settled slots, if it reaches so far.
+func (l *arrivals[E]) skipTo(seq Seq) {
+	if c := l.tail; c == nil || c.ids == nil || c.sealed || seq-c.first >= chunkLen {
+		l.seal()
+	} else {
+		st := l.own(l.newest)
+		for ; c.first+Seq(c.n) < seq; c.n++ {
+			st.settled[c.n/64] |= 1 << (c.n % 64)
+			st.gone++
+		}
+	}
+	l.last = seq - 1
 }
 
 // seal ends the newest chunk, so that derived ids and restored ones never share one.
@@ -339,6 +360,9 @@ func (l *arrivals[E]) setDeath(r ref, d *Death) {
 func (l *arrivals[E]) frontier() (c *chunk[E], off, n int) {
 	for l.front.slot >= 0 {
 		c = l.slab[l.front.slot].chunk
+		for c.ids != nil && l.front.off < c.n && l.isSettled(l.front) { // an earlier life has settled it
+			l.front.off++
+		}
 		if n = c.n - l.front.off; n > 0 {
 			return c, l.front.off, n
 		}
@@ -348,6 +372,10 @@ func (l *arrivals[E]) frontier() (c *chunk[E], off, n int) {
 		l.front = cursor{c.newer, 0}
 	}
 	return nil, 0, 0
+}
+
+func (l *arrivals[E]) isSettled(at cursor) bool {
+	return l.slab[at.slot].state.settled[at.off/64]>>(at.off%64)&1 != 0
 }
 
 // lowWater is the first sequence that is not settled.

@@ -102,7 +102,7 @@ func (c *Core[E]) expiry() Time {
 
 func (c *Core[E]) room() (Action[E], bool) {
 	l := &c.Ledger
-	progress := l.Restored.Entries + l.Delivered.Entries + l.Dead.Entries
+	progress := c.fed + l.Delivered.Entries + l.Dead.Entries
 	held := l.Held()
 	entries, bytes := int64(c.Limits.Held.Entries)-held.Entries, int64(c.Limits.Held.Bytes)-held.Bytes
 	if !c.feeding || progress == c.fedAt || entries <= 0 || bytes <= 0 {

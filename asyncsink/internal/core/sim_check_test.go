@@ -44,6 +44,13 @@ func (w *world) check() {
 	for at := c.log.oldest; at >= 0; at = c.log.slab[at].chunk.newer {
 		live += int64(c.log.slab[at].chunk.n - c.log.slab[at].state.gone)
 	}
+	spilled := int64(0)
+	for _, h := range w.pending {
+		if h.ID.Writer == w.config.Writer {
+			spilled++
+		}
+	}
+	w.balance("entries spilled", c.Ledger.Spilled.Entries, spilled)
 	w.balance("entries in the log", c.Ledger.Held().Entries, live)
 	if retained := len(c.log.slab) - len(c.log.free); retained > int(live)+2 {
 		w.fail("%d chunks retained for %d entries", retained, live)
@@ -206,7 +213,7 @@ func (w *world) checkEnd() {
 	if may := w.mayDouble + int(w.core.Counters.PossibleDuplicates.Entries); extra > may {
 		w.fail("%d copies too many are stored, and only %d were announced as possible duplicates or read again", extra, may)
 	}
-	if n := int(w.core.LowWater()) - 1; n != len(w.settled) {
-		w.fail("%d settled, low-water mark after %d", len(w.settled), n)
+	if n := len(w.accepted); n != len(w.settled) || w.core.LowWater() != w.core.Last()+1 {
+		w.fail("%d settled of %d, low-water mark %d, last %d", len(w.settled), n, w.core.LowWater(), w.core.Last())
 	}
 }

@@ -5,7 +5,7 @@ import "fmt"
 // known is what a schedule knows of the present life, from what went in and came
 // out; the core must agree.
 type known struct {
-	accepted  []int                  // ids by sequence
+	accepted  []taken                // what came into memory, in its order
 	acked     map[int]bool           // the destination said that they are stored
 	settled   map[Seq]bool           // the core said so
 	tries     map[int]int            // attempts that ended without delivery
@@ -27,12 +27,18 @@ func nothingKnown() known {
 
 // unsettled is what a snapshot must show now, by what the schedule knows.
 func (w *world) unsettled() (all []line) {
-	for i, id := range w.accepted {
-		if seq := Seq(i + 1); !w.settled[seq] {
-			all = append(all, line{seq, id, w.tries[id], w.unsure[id] || w.doubt[id]})
+	for _, a := range w.accepted {
+		if !w.settled[a.seq] {
+			all = append(all, line{a.seq, a.id, w.tries[a.id], w.unsure[a.id] || w.doubt[a.id]})
 		}
 	}
 	return all
+}
+
+// taken is an entry in memory.
+type taken struct {
+	seq Seq
+	id  int
 }
 
 // line is an entry of a snapshot.
@@ -142,9 +148,9 @@ func (w *world) settle() {
 		}
 	}
 	w.balance("possible duplicates", w.core.Counters.PossibleDuplicates.Entries, w.doubts)
-	for s := Seq(1); s < w.core.LowWater(); s++ {
-		if !w.settled[s] {
-			w.fail("low-water mark %d, and %d was never reported as settled", w.core.LowWater(), s)
+	for _, a := range w.accepted {
+		if a.seq < w.core.LowWater() && !w.settled[a.seq] {
+			w.fail("low-water mark %d, and %d was never reported as settled", w.core.LowWater(), a.seq)
 		}
 	}
 }

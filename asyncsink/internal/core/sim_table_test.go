@@ -41,6 +41,7 @@ type coverage struct {
 	traits  map[string]int // schedules by relation and owner of the retries
 	steps   int
 	lives   int
+	spilled int
 }
 
 func (c *coverage) count(k Kind, o Order, hit [limitCount]bool) {

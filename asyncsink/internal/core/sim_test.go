@@ -35,7 +35,7 @@ func TestSimulation(t *testing.T) {
 			t.Fatalf("%v\nreplay: go test ./asyncsink/internal/core -run '^TestSimulation$' -seed %d", err, s)
 		}
 	}
-	t.Logf("%d schedules, %d events, %d lives\n%v\ndead letters: %v\ndestinations: %v", *schedules, seen.steps, seen.lives, &seen, seen.classes, seen.traits)
+	t.Logf("%d schedules, %d events, %d lives, %d entries spilled\n%v\ndead letters: %v\ndestinations: %v", *schedules, seen.steps, seen.lives, seen.spilled, &seen, seen.classes, seen.traits)
 	if *schedules >= tableSchedules {
 		require.Empty(t, seen.empty(), "outcomes that no schedule reached")
 	}
@@ -95,7 +95,7 @@ func (w *world) goal() int { return w.farthest }
 
 // finish reads what is left of the source and ends the input.
 func (w *world) finish() {
-	if len(w.pending) == 0 && w.core.Err() == nil {
+	if w.core.Err() == nil {
 		for w.next < w.goal() && w.offer() {
 		}
 		if w.next == w.goal() && !w.ended {

@@ -37,7 +37,8 @@ type world struct {
 	healing   bool // the destination does its best, so that all must settle
 
 	dest    destination
-	pending []Held[item] // of the snapshot that this life restores, not fed yet
+	disk    int          // how many entries that find no room it takes
+	pending []Held[item] // of the snapshot that this life restores, and spilled by it: not fed yet
 	saved   checkpointed
 	known
 	dead   map[int]int
@@ -47,6 +48,7 @@ type world struct {
 
 type checkpointed struct {
 	held   []Held[item]
+	last   Seq
 	next   int
 	divert []uint64
 }
@@ -70,6 +72,9 @@ func newWorld(seed uint64, seen *coverage) *world {
 		dead:   map[int]int{}, gaveUp: map[int]bool{},
 	}
 	w.config = w.randomConfig()
+	if w.chance(0.4) {
+		w.disk = 1 + w.rand.IntN(30)
+	}
 	seen.drives(w.config.Relation, w.config.OwnsRetries)
 	w.dest = newDestination(w)
 	w.begin(checkpointed{})
@@ -98,6 +103,7 @@ func (w *world) begin(from checkpointed) {
 	w.config.Writer[0] = byte(w.life)
 	w.core = New(w.config)
 	w.core.Divert(from.divert)
+	w.core.Resume(from.last)
 	w.saved, w.next, w.pending = from, from.next, from.held
 	w.core.Feed(len(w.pending) > 0)
 	w.ended = false
@@ -128,7 +134,7 @@ func (w *world) item(id int) item {
 func (w *world) produce(life int) {
 	w.in(life, func() {
 		for range 1 + w.rand.IntN(12) {
-			if len(w.pending) > 0 || w.core.Err() != nil || !w.offer() {
+			if w.core.Err() != nil || !w.offer() {
 				break
 			}
 		}
@@ -138,8 +144,14 @@ func (w *world) produce(life int) {
 
 func (w *world) offer() bool {
 	e := w.item(w.next)
-	_, err := w.core.Offer(w.now, e)
+	if len(w.pending) > 0 && len(w.pending) >= w.disk {
+		return false
+	}
+	seq, err := w.core.Offer(w.now, e)
 	switch {
+	case errors.Is(err, ErrFull) && w.disk > 0:
+		w.spill(e)
+		return true
 	case errors.Is(err, ErrFull):
 		w.hitHeld(e)
 		return false
@@ -150,7 +162,7 @@ func (w *world) offer() bool {
 		panic(fmt.Sprintf("offer: %v", err))
 	}
 	if err == nil {
-		w.accepted = append(w.accepted, e.id)
+		w.accepted = append(w.accepted, taken{seq, e.id})
 		w.checkHeld()
 	}
 	w.next++
@@ -159,6 +171,21 @@ func (w *world) offer() bool {
 		w.pump()
 	}
 	return true
+}
+
+// spill puts an entry on disk, behind all others.
+func (w *world) spill(e item) {
+	size, err := w.core.Admit(e)
+	if err != nil {
+		panic(fmt.Sprintf("admit: %v", err))
+	}
+	seq := w.core.Spill(size)
+	w.pending = append(slices.Clip(w.pending), Held[item]{Seq: seq, ID: ID{w.config.Writer, seq}, Entry: e, Born: w.now})
+	w.seen.spilled++
+	w.next++
+	w.farthest = max(w.farthest, w.next)
+	w.core.Feed(true)
+	w.pump()
 }
 
 // disturb does, now and then, what a shell or an operator may do.
@@ -183,7 +210,7 @@ func (w *world) disturb(life int) {
 // snapshot takes one, keeps what it must show, reads it later and only then saves it.
 func (w *world) snapshot() {
 	s := w.take()
-	position, life, pending := w.next, w.life, w.pending
+	position, life, pending, last := w.next, w.life, w.pending, w.core.Last()
 	w.after(w.ms(0, 40), func() {
 		w.in(life, func() {
 			held := w.read(s, false)
@@ -192,7 +219,7 @@ func (w *world) snapshot() {
 				h.Unsure = true
 				held = append(held, h)
 			}
-			w.saved = checkpointed{held, position, s.snap.Divert}
+			w.saved = checkpointed{held, last, position, s.snap.Divert}
 			w.pump()
 		})
 	})
@@ -237,7 +264,7 @@ func (w *world) restart() {
 	w.observeTimeouts()
 	s := w.take()
 	left := append(w.read(s, true), w.pending...)
-	w.begin(checkpointed{left, w.next, s.snap.Divert})
+	w.begin(checkpointed{left, w.core.Last(), w.next, s.snap.Divert})
 }
 
 // pump does what the core wants until it waits, and checks after each action.
@@ -289,7 +316,7 @@ func (w *world) feed(room Action[item]) {
 			break
 		}
 		w.checkHeld()
-		w.accepted = append(w.accepted, h.Entry.id)
+		w.accepted = append(w.accepted, taken{w.core.Fed(), h.Entry.id})
 		w.note(h.Entry.id, h.Unsure)
 		w.tries[h.Entry.id] = h.Attempts
 		w.bornDead[h.Entry.id] = h.Death != nil || h.Entry.size > int(w.core.Limits.Batch.EntryBytes)
