@@ -305,6 +305,22 @@ func (c *Core[E]) Window() int64 { return c.control.window() }
 // Requests is how many requests hold a slot now, abandoned ones included.
 func (c *Core[E]) Requests() (inFlight, abandoned int) { return c.flights.n, c.abandoned }
 
+// CountUnsettled adds, for each of some ascending ranges, how many of its entries are in
+// memory and not settled. It walks over the chunks.
+func (c *Core[E]) CountUnsettled(ranges []Range, counts []int64) {
+	i := 0
+	for at := c.log.oldest; at >= 0; at = c.log.slab[at].chunk.newer {
+		s := c.log.slab[at]
+		first, last := s.chunk.first, s.chunk.first+Seq(s.chunk.n)-1
+		for i < len(ranges) && ranges[i].Last < first {
+			i++
+		}
+		for j := i; j < len(ranges) && ranges[j].First <= last; j++ {
+			counts[j] += s.unsettled(max(first, ranges[j].First), min(last, ranges[j].Last))
+		}
+	}
+}
+
 // OldestBorn is when the oldest entry held was accepted; false: none is held.
 func (c *Core[E]) OldestBorn() (Time, bool) {
 	if c.log.oldest < 0 {

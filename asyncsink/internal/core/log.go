@@ -378,6 +378,18 @@ func (l *arrivals[E]) isSettled(at cursor) bool {
 	return l.slab[at.slot].state.settled[at.off/64]>>(at.off%64)&1 != 0
 }
 
+// unsettled counts the entries from first to last that are not settled.
+func (s slot[E]) unsettled(first, last Seq) (n int64) {
+	from, to := int(first-s.chunk.first), int(last-s.chunk.first)+1
+	if from == 0 && to == s.chunk.n {
+		return int64(s.chunk.n - s.state.gone)
+	}
+	for i := from; i < to; i++ {
+		n += int64(^s.state.settled[i/64] >> (i % 64) & 1)
+	}
+	return n
+}
+
 // lowWater is the first sequence that is not settled.
 func (l *arrivals[E]) lowWater() Seq {
 	for at := l.oldest; at >= 0; at = l.slab[at].chunk.newer {

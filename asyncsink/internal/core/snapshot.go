@@ -10,7 +10,8 @@ import (
 // up without the dead-letter output's word. Taking one copies the slab's
 // headers only; All may run on any goroutine beside the core.
 type Snapshot[E any] struct {
-	Next   Seq      // the first sequence of this life that was not given
+	Next   Seq      // the first sequence that was not given
+	Fed    Seq      // the newest in memory; those between it and Next lie on disk
 	Held   Count    // what All yields
 	Divert []uint64 // hashes of keys whose entries go to the dead letters
 
@@ -27,7 +28,8 @@ func (c *Core[E]) Snapshot() *Snapshot[E] {
 	l.snapshots++
 	l.pins = append(l.pins, l.snapshots)
 	s := &Snapshot[E]{
-		Next:   l.last + 1,
+		Next:   c.Last() + 1,
+		Fed:    l.last,
 		Held:   c.Ledger.Held(),
 		number: l.snapshots,
 		writer: l.writer,
@@ -77,25 +79,74 @@ func (c *Core[E]) divertKey(hash uint64) {
 // All yields the entries in arrival order.
 func (s *Snapshot[E]) All() iter.Seq[Held[E]] {
 	return func(yield func(Held[E]) bool) {
-		inOrder := make([]slot[E], 0, len(s.slab))
-		for _, at := range s.slab {
-			if at.chunk != nil {
-				inOrder = append(inOrder, at)
-			}
-		}
-		slices.SortFunc(inOrder, func(a, b slot[E]) int { return cmp.Compare(a.chunk.first, b.chunk.first) })
-		for _, at := range inOrder {
-			n := s.n
-			if at.chunk != s.tail {
-				n = at.chunk.n
-			}
-			for i := range n {
-				if at.state.settled[i/64]>>(i%64)&1 == 0 && !yield(at.held(i, s.writer)) {
+		for _, v := range s.Views() {
+			for i := range v.n {
+				if v.at.state.settled[i/64]>>(i%64)&1 == 0 && !yield(v.Held(i)) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// View is a run of entries as a snapshot shows it: sequences First to First+Len-1, of
+// which some are settled.
+type View[E any] struct {
+	at     slot[E]
+	n      int
+	writer [16]byte
+}
+
+// Views are all that was in memory, in arrival order.
+func (s *Snapshot[E]) Views() []View[E] {
+	views := make([]View[E], 0, len(s.slab))
+	for _, at := range s.slab {
+		if at.chunk == nil {
+			continue
+		}
+		v := View[E]{at, s.n, s.writer}
+		if at.chunk != s.tail {
+			v.n = at.chunk.n
+		}
+		views = append(views, v)
+	}
+	slices.SortFunc(views, func(a, b View[E]) int { return cmp.Compare(a.at.chunk.first, b.at.chunk.first) })
+	return views
+}
+
+// Words is how many words of bits a View has at most.
+const Words = words
+
+// First is the sequence of the first entry.
+func (v View[E]) First() Seq { return v.at.chunk.first }
+
+// Len is how many sequences it shows, settled ones included.
+func (v View[E]) Len() int { return v.n }
+
+// Held gives entry i, which must not be settled.
+func (v View[E]) Held(i int) Held[E] { return v.at.held(i, v.writer) }
+
+// Unsettled has a bit for each entry that is not settled.
+func (v View[E]) Unsettled() (bits [Words]uint64) {
+	for w := range bits {
+		if n := v.n - 64*w; n > 0 {
+			bits[w] = ^v.at.state.settled[w] & (^uint64(0) >> max(0, 64-n))
+		}
+	}
+	return bits
+}
+
+// Unsure has a bit for each entry of which an attempt may have been stored. Bits of settled entries mean nothing.
+func (v View[E]) Unsure() (bits [Words]uint64) {
+	for w := range bits {
+		bits[w] = v.at.state.unsure[w] | v.at.state.doubt[w]
+	}
+	return bits
+}
+
+// Changed says whether an entry was tried in vain or given up, so that it is not as it was written first.
+func (v View[E]) Changed() bool {
+	return v.at.state.attempts != [chunkLen]uint16{} || len(v.at.state.deaths) > 0
 }
 
 func (at slot[E]) held(i int, writer [16]byte) Held[E] {

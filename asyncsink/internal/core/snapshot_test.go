@@ -152,3 +152,36 @@ func TestThePauseOfASnapshotDoesNotDependOnTheEntries(t *testing.T) {
 	perChunk := (copied(1000) - copied(1)) / 1000
 	require.LessOrEqual(t, perChunk, uint64(20), "bytes copied for each chunk")
 }
+
+func TestUnsettledEntriesAreCountedByRange(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		l := newArrivals[int]([16]byte{1}, false, false)
+		held := map[Seq]bool{}
+		var refs []ref
+		for i := range 1 + r.IntN(1000) {
+			refs = append(refs, l.append(0, i, 1, 0))
+			held[l.last] = true
+		}
+		for _, i := range r.Perm(len(refs))[:r.IntN(len(refs))] {
+			held[Seq(i+1)] = false
+			l.settle(refs[i], 1)
+		}
+		var ranges []Range
+		for at := Seq(1 + r.IntN(50)); at < Seq(len(refs)); at += Seq(r.IntN(90)) {
+			to := at + Seq(r.IntN(400))
+			ranges, at = append(ranges, Range{at, to}), to+1
+		}
+		want, got := make([]int64, len(ranges)), make([]int64, len(ranges))
+		for i, x := range ranges {
+			for s := x.First; s <= x.Last; s++ {
+				if held[s] {
+					want[i]++
+				}
+			}
+		}
+		c := Core[int]{log: l}
+		c.CountUnsettled(ranges, got)
+		require.Equal(t, want, got, "seed %d", seed)
+	}
+}

@@ -21,8 +21,8 @@ func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 // Std is t for the libraries that want a time.Time.
 func (t Time) Std() time.Time { return time.Unix(0, int64(t)) }
 
-// Seq is an entry's place in this life of the writer: 1 for the first accepted
-// or restored, and one more for each that follows.
+// Seq is an entry's place among all that were accepted: 1 for the first, and one more
+// for each that follows. A life that restores an earlier one's entries goes on with its sequences.
 type Seq uint64
 
 // ID names an entry across lives: the writer that first accepted it and its
@@ -116,7 +116,7 @@ type Death struct {
 
 // Held is one unsettled entry, as snapshots and dead letters show it.
 type Held[E any] struct {
-	Seq      Seq // in this life; 0 when it comes from a snapshot
+	Seq      Seq // its place; restored entries keep theirs
 	ID       ID
 	Entry    E
 	Attempts int    // that ended without delivery
