@@ -1,7 +1,6 @@
 package statecodec
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,8 +10,13 @@ import (
 // peek reads the head of the next block, unless it has been read already. Nothing in it is to be trusted before load or
 // skip has returned.
 func (d *Decoder) peek() {
-	if d.hasNext || d.err != nil {
+	if d.hasNext || d.err != nil || d.place == atEnd {
 		return
+	}
+	if d.report != nil {
+		if d.seek(); d.err != nil || d.place == atEnd {
+			return
+		}
 	}
 	at := d.offset
 	n, err := d.read(d.raw[:])
@@ -24,58 +28,31 @@ func (d *Decoder) peek() {
 		d.broken(err, at, what)
 		return
 	}
-	d.next = head{
-		crc:    binary.LittleEndian.Uint32(d.raw[0:]),
-		length: binary.LittleEndian.Uint32(d.raw[4:]),
-		count:  binary.LittleEndian.Uint32(d.raw[8:]),
-		typ:    d.raw[12],
-	}
+	d.next = readHead(d.raw[:])
 	d.hasNext = true
 }
 
-// load reads the payload of the block that was peeked at into the buffer. The buffer doubles as bytes arrive, so that a
-// length that is only claimed costs nothing.
+// load reads the payload of the block that was peeked at into the buffer.
 func (d *Decoder) load() {
-	d.buf = d.buf[:0]
+	d.buf = nil
 	crc := d.openBlock()
-	for n := int(d.next.length); d.err == nil && len(d.buf) < n; {
-		if len(d.buf) == cap(d.buf) {
-			d.grow(n)
-		}
-		from := len(d.buf)
-		d.buf = d.buf[:min(n, cap(d.buf))]
-		d.payload(d.buf[from:])
-		crc = crc32.Update(crc, castagnoli, d.buf[from:])
+	if d.err == nil {
+		d.buf = d.payload(int(d.next.length))
+		crc = crc32.Update(crc, castagnoli, d.buf)
 	}
 	d.closeBlock(crc)
 }
 
 // skip reads the payload of the block that was peeked at and only checks it.
 func (d *Decoder) skip() {
+	d.buf = nil
 	crc := d.openBlock()
-	if n := min(int(d.next.length), blockTarget); cap(d.buf) < n {
-		d.grow(n)
-	}
 	for left := int(d.next.length); d.err == nil && left > 0; {
-		part := d.buf[:min(left, cap(d.buf))]
-		d.payload(part)
+		part := d.payload(min(left, blockTarget))
 		crc = crc32.Update(crc, castagnoli, part)
 		left -= len(part)
 	}
-	d.buf = d.buf[:0]
 	d.closeBlock(crc)
-}
-
-// grow makes room for n bytes, or for some of them: a usual block's, or twice what there was. What is small gets only
-// what it needs: most snapshots of a quiet job are.
-func (d *Decoder) grow(n int) {
-	size := min(n, max(blockTarget, 2*cap(d.buf)))
-	if size > blockTarget/16 {
-		size = max(size, min(blockTarget, d.caps.BlockBytes))
-	}
-	grown := make([]byte, len(d.buf), size)
-	copy(grown, d.buf)
-	d.buf = grown
 }
 
 // openBlock starts on the block that was peeked at and returns the checksum of its head.
@@ -118,16 +95,12 @@ func (d *Decoder) closeBlock(crc uint32) {
 	d.hasNext = false
 }
 
-func (d *Decoder) payload(b []byte) {
-	if _, err := d.read(b); err != nil {
+func (d *Decoder) payload(n int) []byte {
+	if err := d.fill(n); err != nil {
 		d.broken(err, d.blockAt-headSize, "the file ends in a block")
+		return nil
 	}
-}
-
-func (d *Decoder) read(b []byte) (int, error) {
-	n, err := io.ReadFull(d.r, b)
-	d.offset += int64(n)
-	return n, err
+	return d.take(n)
 }
 
 // broken keeps what ended a read: the end of the file, which is the snapshot's fault, or an error of the reader.
@@ -136,7 +109,7 @@ func (d *Decoder) broken(err error, at int64, what string) error {
 		return d.fault(at, Truncated, what)
 	}
 	if d.err == nil {
-		d.err = fmt.Errorf("statecodec: read at byte %d: %w", d.offset, err)
+		d.err = fmt.Errorf("statecodec: read at byte %d: %w", d.offset+int64(d.there()), err)
 	}
 	return d.err
 }
@@ -144,6 +117,7 @@ func (d *Decoder) broken(err error, at int64, what string) error {
 // fault keeps the first fault found, and returns it.
 func (d *Decoder) fault(at int64, f Fault, what string) error {
 	if d.err == nil {
+		d.left = 0 // nothing more of its block
 		d.err = &FormatError{Offset: at, Section: d.section, Fault: f, Detail: what}
 	}
 	return d.err

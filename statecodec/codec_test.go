@@ -42,10 +42,10 @@ func TestCodecsRefuseVersionsThatTheyDoNotKnow(t *testing.T) {
 }
 
 func TestNamesOfKindsAndFaults(t *testing.T) {
-	for k, want := range map[Kind]string{KindSource: "source", KindBuffer: "buffer", KindDead: "dead", KindCommittable: "committable", 0: "kind(0)", 9: "kind(9)"} {
+	for k, want := range map[Kind]string{KindSource: "source", KindBuffer: "buffer", KindDead: "dead", KindCommittable: "committable", KindHeld: "held", 0: "kind(0)", 9: "kind(9)"} {
 		require.Equal(t, want, k.String())
 	}
-	for f, want := range map[Fault]string{Truncated: "truncated", Checksum: "checksum", Length: "length", Trailing: "trailing data", Malformed: "malformed", 0: "fault(0)", 9: "fault(9)"} {
+	for f, want := range map[Fault]string{Truncated: "truncated", Checksum: "checksum", Length: "length", Trailing: "trailing data", Malformed: "malformed", Orphaned: "orphaned", 0: "fault(0)", 9: "fault(9)"} {
 		require.Equal(t, want, f.String())
 	}
 }

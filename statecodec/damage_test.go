@@ -200,14 +200,16 @@ func trailerFor(n Totals, start []byte, blocks ...[]byte) []byte {
 	return sealed(typeTrailer, 0, binary.LittleEndian.AppendUint32(p, seal))
 }
 
+// header makes a header with right checksums.
+func header(body []byte, length uint32) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(magic), Version)
+	b = binary.LittleEndian.AppendUint32(b, length)
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	b = append(b, body...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
 func TestAFaultyHeaderIsRefused(t *testing.T) {
-	header := func(body []byte, length uint32) []byte {
-		b := binary.LittleEndian.AppendUint32([]byte(magic), Version)
-		b = binary.LittleEndian.AppendUint32(b, length)
-		b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-		b = append(b, body...)
-		return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	}
 	flags := make([]byte, 27)
 	flags[24] = 2
 	for what, b := range map[string][]byte{

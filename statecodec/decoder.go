@@ -1,7 +1,6 @@
 package statecodec
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -40,10 +39,9 @@ var errNextFirst = errors.New("statecodec: no section: call Next first")
 // Decoder reads a snapshot from its start to its end, and checks each byte of it on the way, also of what is skipped. It
 // holds one block at a time. It is not safe for concurrent use. Each error but io.EOF is sticky.
 type Decoder struct {
-	r      *bufio.Reader
+	window
 	caps   Caps
 	header Header
-	offset int64 // of the next byte of r
 	seal   uint32
 	totals Totals
 	err    error
@@ -61,6 +59,10 @@ type Decoder struct {
 	prev    delta
 	class   string // of the entry before: spares a copy for each
 	cause   string
+
+	report   func(Damage) // in a salvage
+	lost     bool         // something was reported
+	orphaned bool         // the start of a section may be lost, and none has begun since
 }
 
 type decoderPlace uint8
@@ -75,7 +77,11 @@ const (
 // NewDecoder reads the header. What does not begin as a snapshot is [ErrNotSnapshot], a newer format a *[NewerError],
 // damage a *[FormatError]; anything else is an error of r, wrapped.
 func NewDecoder(r io.Reader, c Caps) (*Decoder, error) {
-	d := &Decoder{r: bufio.NewReaderSize(r, 16<<10), caps: c.orDefaults()}
+	d := &Decoder{caps: c.orDefaults()}
+	d.window = window{
+		r: r, mem: make([]byte, 0, readSize),
+		usual: headSize + min(blockTarget, d.caps.BlockBytes), most: headSize + max(d.caps.BlockBytes, 2*d.caps.NameBytes+128),
+	}
 	if err := d.readHeader(); err != nil {
 		return nil, err
 	}
@@ -93,16 +99,19 @@ func (d *Decoder) Totals() Totals { return d.totals }
 func (d *Decoder) Next() (Section, error) {
 	d.left, d.at = 0, len(d.buf)
 	for d.err == nil && d.place != atEnd {
-		if d.peek(); d.err != nil {
-			break
-		}
-		switch d.next.typ {
-		case typeSection:
-			return d.begin()
-		case typeTrailer:
-			d.trailer()
-		default:
+		d.peek()
+		switch {
+		case d.err != nil || d.place == atEnd:
+		case d.next.typ == typeSection:
+			if s, err := d.begin(); err == nil || !d.forgive(true) {
+				return s, err
+			}
+		case d.next.typ != typeTrailer:
 			d.skip()
+		case d.report != nil:
+			d.salvageTrailer()
+		default:
+			d.trailer()
 		}
 	}
 	if d.err != nil {
@@ -116,6 +125,16 @@ func (d *Decoder) begin() (Section, error) {
 	if d.load(); d.err != nil {
 		return Section{}, d.err
 	}
+	s, err := d.parseSection()
+	if err != nil {
+		return Section{}, err
+	}
+	d.totals.Sections++
+	d.section, d.place, d.orphaned = s, atBlobs, false
+	return s, nil
+}
+
+func (d *Decoder) parseSection() (Section, error) {
 	kind := d.byte("kind")
 	s := Section{
 		Kind:         Kind(kind),
@@ -130,12 +149,32 @@ func (d *Decoder) begin() (Section, error) {
 	if s.Operator == "" || s.Kind == 0 {
 		return Section{}, d.fault(d.blockAt, Malformed, "a section without operator or kind")
 	}
-	d.totals.Sections++
-	d.section, d.place = s, atBlobs
 	return s, nil
 }
 
 func (d *Decoder) trailer() {
+	found, seal := d.readTrailer()
+	switch {
+	case d.err != nil:
+		return
+	case seal != d.seal:
+		d.fault(d.blockAt, Checksum, "of the whole: blocks are missing, doubled or in another order")
+		return
+	case found != d.totals:
+		d.fault(d.blockAt, Malformed, fmt.Sprintf("the trailer counts %+v and there are %+v", found, d.totals))
+		return
+	}
+	if err := d.fill(1); err == nil {
+		d.fault(d.offset, Trailing, "there is more after the trailer")
+		return
+	} else if !errors.Is(err, io.EOF) {
+		d.broken(err, d.offset, "")
+		return
+	}
+	d.buf, d.at, d.place = nil, 0, atEnd
+}
+
+func (d *Decoder) readTrailer() (found Totals, seal uint32) {
 	d.section = Section{}
 	if d.load(); d.err != nil {
 		return
@@ -144,23 +183,7 @@ func (d *Decoder) trailer() {
 		d.fault(d.blockAt, Malformed, "a trailer of another size")
 		return
 	}
-	found := Totals{Sections: binary.LittleEndian.Uint64(d.buf), Entries: binary.LittleEndian.Uint64(d.buf[8:])}
-	switch {
-	case binary.LittleEndian.Uint32(d.buf[16:]) != d.seal:
-		d.fault(d.blockAt, Checksum, "of the whole: blocks are missing, doubled or in another order")
-		return
-	case found != d.totals:
-		d.fault(d.blockAt, Malformed, fmt.Sprintf("the trailer counts %+v and there are %+v", found, d.totals))
-		return
-	}
-	if _, err := d.r.ReadByte(); err == nil {
-		d.fault(d.offset, Trailing, "there is more after the trailer")
-		return
-	} else if !errors.Is(err, io.EOF) {
-		d.broken(err, d.offset, "")
-		return
-	}
-	d.buf, d.at, d.place = d.buf[:0], 0, atEnd
+	return Totals{Sections: binary.LittleEndian.Uint64(d.buf), Entries: binary.LittleEndian.Uint64(d.buf[8:])}, binary.LittleEndian.Uint32(d.buf[16:])
 }
 
 // Blob returns the next blob of the section, or io.EOF when it has no more. The bytes are valid until the next call.
@@ -187,18 +210,28 @@ func (d *Decoder) Blob() ([]byte, error) {
 // Entry reads the next entry of the section into e, all fields of it, or returns io.EOF when there is no more. Blobs that
 // have not been read are skipped. e.Data is valid until the next call.
 func (d *Decoder) Entry(e *Entry) error {
-	if d.err != nil {
-		return d.err
+	if d.left > 1 && d.quick(e) { // after an error none is left
+		d.left--
+		return nil
 	}
-	if d.left == 0 {
-		if err := d.nextEntries(); err != nil {
-			return err
+	for d.err == nil {
+		if d.left == 0 {
+			if err := d.nextEntries(); err != nil {
+				return err
+			}
 		}
-	}
-	d.left--
-	d.entry(e)
-	if d.left == 0 {
-		d.end("the block")
+		left := d.left
+		d.left--
+		d.entry(e)
+		if d.left == 0 {
+			d.end("the block")
+		}
+		if d.err == nil {
+			return nil
+		}
+		if d.forgive(false) {
+			d.totals.Entries -= uint64(left) // this one and those behind it
+		}
 	}
 	return d.err
 }

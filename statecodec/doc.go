@@ -5,7 +5,8 @@
 // what the user handed in, with what is known of each besides (sequence, attempts, time).
 //
 // [Encoder] writes a snapshot to an io.Writer and [Decoder] reads it from an io.Reader, both from start to end and in the
-// memory of one block, however large the snapshot is. [Verify] reads it only to see whether it is whole.
+// memory of one block, however large the snapshot is. [Verify] reads it only to see whether it is whole, and
+// [Decoder.Salvage] what is whole of one that is not.
 //
 // # The bytes
 //
@@ -69,6 +70,15 @@
 //
 // A fresh entry in sequence costs 3 to 5 bytes besides its data, and the writer's id once a block.
 //
+//	bitmap, a blob: which sequences are set. Word w is those from 64w to 64w+63, the lowest bit first, so that the words
+//	of two bitmaps match. From word 0 to the last in which something is set, all words lie in runs:
+//	   run                uvarint: number of words << 2 | kind
+//	                      1 all clear, 2 all set, 3 mixed: the words follow, 8 bytes each
+//
+// No run is empty, or of the kind of the one before it, and no word of a mixed one is all clear or all set: a set has one
+// encoding. Its first run leads to where it begins, however far that is. The empty set has no bytes; any other takes a
+// byte or two a run and at most an eighth of a byte for each sequence of its span.
+//
 // # Versions
 //
 // [Version] is what is written; what is read is all up to it. A section of an unknown kind, or for an operator that is gone,
@@ -79,6 +89,10 @@
 // Everything read has passed its checksum before it is looked at. All the same, no length is believed: [Caps] bound what
 // one block, entry or name may take, and memory grows with the bytes that arrive. What is wrong is a *[FormatError] with
 // the place and the [Fault].
+//
+// That each block can be read without others, and that its checksum covers its head, is what a salvage lives on: behind
+// damage it goes on at the next block that is whole. What cannot be known then is whose that block is, if the start of a
+// section may have been lost: such blocks are reported, and not returned.
 //
 // # Keys
 //

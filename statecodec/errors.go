@@ -29,9 +29,11 @@ const (
 	Trailing
 	// Malformed: the checksum is right and the bytes make no sense. A faulty program wrote them.
 	Malformed
+	// Orphaned: a whole block of a section whose start is damaged. Only a salvage tells.
+	Orphaned
 )
 
-var faultNames = [...]string{Truncated: "truncated", Checksum: "checksum", Length: "length", Trailing: "trailing data", Malformed: "malformed"}
+var faultNames = [...]string{Truncated: "truncated", Checksum: "checksum", Length: "length", Trailing: "trailing data", Malformed: "malformed", Orphaned: "orphaned"}
 
 func (f Fault) String() string {
 	if int(f) < len(faultNames) && f != 0 {

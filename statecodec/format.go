@@ -43,6 +43,15 @@ func (h head) put(b []byte) {
 	binary.LittleEndian.PutUint32(b[12:], uint32(h.typ))
 }
 
+func readHead(b []byte) head {
+	return head{
+		crc:    binary.LittleEndian.Uint32(b[0:]),
+		length: binary.LittleEndian.Uint32(b[4:]),
+		count:  binary.LittleEndian.Uint32(b[8:]),
+		typ:    b[12],
+	}
+}
+
 func appendName(b []byte, s string) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)

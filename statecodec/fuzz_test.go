@@ -80,3 +80,56 @@ func FuzzEntries(f *testing.F) {
 		require.Equal(t, want, got)
 	})
 }
+
+// A header is read or refused, and what is read is the same when it is written again.
+func FuzzHeader(f *testing.F) {
+	whole := small().bytes(f)
+	start, _ := cutBlocks(whole)
+	f.Add(start[prefixSize : len(start)-4])
+	f.Fuzz(func(t *testing.T, body []byte) {
+		d, err := NewDecoder(bytes.NewReader(header(body, uint32(len(body)))), Caps{NameBytes: 1 << 10})
+		if err != nil {
+			fault(t, err)
+			return
+		}
+		again, err := NewDecoder(bytes.NewReader(appendHeader(nil, d.Header())), Caps{})
+		require.NoError(t, err)
+		require.Equal(t, d.Header(), again.Header())
+	})
+}
+
+// Most entries are read by a shorter way. It leads to the same entries, and to the same error.
+func FuzzQuick(f *testing.F) {
+	_, blocks := cutBlocks(small().bytes(f))
+	f.Add(blocks[3][headSize:], uint32(2), uint32(128))
+	f.Add([]byte{flagSeq | flagKeyGroup | flagAttempts | flagBorn, 0x80, 1, 0x80, 1, 0x80, 1, 0x80, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0}, uint32(3), uint32(1000))
+	f.Add(append([]byte{flagKeyGroup, 100, 0}, make([]byte, 20)...), uint32(3), uint32(100))
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		s := Section{KeyGroups: uint32(wild(r))}
+		w := NewBlockWriter(s, 0)
+		for e := (Entry{}); w.Entries() < 50; {
+			e = entryAfter(r, e, s)
+			require.NoError(f, w.Add(&e))
+		}
+		f.Add(w.Payload(), uint32(w.Entries()), s.KeyGroups)
+	}
+	f.Fuzz(func(t *testing.T, payload []byte, entries, groups uint32) {
+		open := func() *Decoder {
+			return &Decoder{caps: Caps{EntryBytes: 1 << 10}.orDefaults(), section: Section{KeyGroups: groups}, place: atEntries, buf: payload, left: entries}
+		}
+		quick, slow := open(), open()
+		for slow.err == nil && slow.left > 0 {
+			want, got := Entry{}, Entry{Class: "before", Cause: "it"}
+			slow.left--
+			if slow.entry(&want); slow.err == nil && slow.left == 0 {
+				slow.end("the block")
+			}
+			err := quick.Entry(&got)
+			require.Equal(t, slow.err, err)
+			if err == nil {
+				require.Equal(t, want, got)
+			}
+		}
+	})
+}

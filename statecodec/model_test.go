@@ -105,7 +105,7 @@ func random(r *rand.Rand) snapshot {
 	}}
 	for range r.IntN(4) {
 		c := content{Section: Section{
-			Operator: name(r, 1), Kind: Kind(1 + r.IntN(5)), Codec: name(r, 0), CodecVersion: uint32(wild(r)), KeyGroups: uint32(wild(r)),
+			Operator: name(r, 1), Kind: Kind(1 + r.IntN(6)), Codec: name(r, 0), CodecVersion: uint32(wild(r)), KeyGroups: uint32(wild(r)),
 		}}
 		for range r.IntN(3) {
 			c.Blobs = append(c.Blobs, blob(r))

@@ -14,9 +14,12 @@ const (
 	KindDead
 	// KindCommittable: what a committer needs to end a transaction, as blobs.
 	KindCommittable
+	// KindHeld: entries that lie in an older file of the state: which of them are held, as a [Bitmap] in a blob, and what
+	// has changed beside them (attempts, unsure, death), as entries without data.
+	KindHeld
 )
 
-var kindNames = [...]string{KindSource: "source", KindBuffer: "buffer", KindDead: "dead", KindCommittable: "committable"}
+var kindNames = [...]string{KindSource: "source", KindBuffer: "buffer", KindDead: "dead", KindCommittable: "committable", KindHeld: "held"}
 
 // String is the kind's name, or kind(N) for one that this program does not know.
 func (k Kind) String() string {
