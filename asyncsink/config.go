@@ -54,6 +54,9 @@ type Config struct {
 	Rate     limits.Rate     `yaml:"rate"`
 	Retry    limits.Retry    `yaml:"retry"`
 
+	// Spill is where entries go for which there is no room in memory. Default: nowhere; a full writer blocks.
+	Spill Spill `yaml:"spill"`
+
 	// DeadLetters takes the entries that are given up. Without it giving one up stops the writer.
 	DeadLetters DeadLetters `yaml:"-"`
 	// Settlement makes AppendSettled and Settled work. Who sets it must pull, or the ranges pile up.
@@ -149,6 +152,7 @@ func (c Config) check(l limits.Set, more []error) error {
 	if c.Writers < 0 || c.Index < 0 || c.Index >= max(c.Writers, 1) {
 		errs = append(errs, &limits.Fault{Field: "index", Value: fmtInt(c.Index), Bound: "from 0 to below the number of writers"})
 	}
+	errs = append(errs, c.Spill.check()...)
 	if errs = append(errs, more...); len(errs) == 0 {
 		return nil
 	}
@@ -194,6 +198,9 @@ func (t Traits[E]) check(c Config) (errs []error) {
 	}
 	if c.Restore != nil && t.Codec == nil {
 		fault("traits.codec", "set to restore")
+	}
+	if c.Spill.Dir != "" && t.Codec == nil {
+		fault("traits.codec", "set to spill")
 	}
 	if c.DeadLetters != nil && t.Data == nil && t.Codec == nil {
 		fault("traits.data", "set, or codec, for the dead letters")

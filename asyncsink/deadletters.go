@@ -22,8 +22,9 @@ type DeadLetters interface {
 
 // DeadLetter is one entry that was given up.
 type DeadLetter struct {
-	Seq       Seq // in this life
+	Seq       Seq
 	ID        ID
+	Restored  bool      // an earlier life had accepted it
 	Time      time.Time // when it was given up
 	FirstSeen time.Time // when it was first accepted
 	Class     string    // rejected, attempts, age, too_large or diverted
@@ -63,7 +64,7 @@ func (w *Writer[E]) letters(dead []core.Dead[E]) []DeadLetter {
 
 func (w *Writer[E]) letter(d core.Dead[E]) DeadLetter {
 	l := DeadLetter{
-		Seq: d.Seq, ID: d.ID, Time: w.clock.at(d.Death.Time), FirstSeen: w.clock.at(d.Born),
+		Seq: d.Seq, ID: d.ID, Restored: d.ID.Writer != w.id, Time: w.clock.at(d.Death.Time), FirstSeen: w.clock.at(d.Born),
 		Class: d.Death.Class, Err: d.Death.Err, Attempts: d.Attempts,
 	}
 	if w.traits.Key != nil {

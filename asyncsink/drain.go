@@ -23,7 +23,7 @@ func (w *Writer[E]) Flush(ctx context.Context) (left int, err error) {
 	defer func() { w.flushes-- }()
 	w.pump()
 	err = w.await(ctx, func() bool {
-		return w.backlog == nil && w.core.LowWater() > max(last, w.fedUpTo) || w.core.Err() != nil || w.closed
+		return w.queue.left == 0 && w.core.LowWater() > max(last, w.queue.fedUpTo) || w.core.Err() != nil || w.closed
 	})
 	if err == nil && w.closed {
 		err = ErrClosed
@@ -43,7 +43,7 @@ func (w *Writer[E]) sticky() error {
 }
 
 func (w *Writer[E]) left() int {
-	return int(w.core.Ledger.Held().Entries) + w.backlog.len()
+	return int(w.core.Ledger.Held().Entries) + w.queue.len()
 }
 
 // Held is how many entries are accepted and not settled, those of an earlier
@@ -133,6 +133,9 @@ func (w *Writer[E]) Close(ctx context.Context) (*Snapshot[E], error) {
 	w.stir()
 	w.leave()
 	w.shut()
+	if left == nil {
+		w.closeLog()
+	}
 	return left, errors.Join(err, w.closeSubmitter(ctx))
 }
 
@@ -157,7 +160,7 @@ func (w *Writer[E]) cutShort() {
 func (w *Writer[E]) shut() {
 	w.cancel(ErrClosed)
 	w.timers.Close()
-	w.backlog.close()
+	w.queue.close()
 	if w.mine != nil {
 		w.mine.Quiesce()
 	}

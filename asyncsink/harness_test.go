@@ -90,11 +90,13 @@ func keyOf(e string) string {
 func (r *rig) end(w *Writer[string]) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _ = w.Close(ctx)
+	if left, _ := w.Close(ctx); left != nil {
+		left.Close()
+	}
 	s := w.Stats()
 	for _, c := range []struct{ in, out int64 }{
-		{s.Accepted.Entries + s.Restored.Entries, s.Delivered.Entries + s.Dead.Entries + s.Held().Entries},
-		{s.Accepted.Bytes + s.Restored.Bytes, s.Delivered.Bytes + s.Dead.Bytes + s.Held().Bytes},
+		{s.Accepted.Entries + s.Restored.Entries, s.Delivered.Entries + s.Dead.Entries + s.Held().Entries + s.Spilled.Entries},
+		{s.Accepted.Bytes + s.Restored.Bytes, s.Delivered.Bytes + s.Dead.Bytes + s.Held().Bytes + s.Spilled.Bytes},
 	} {
 		require.Equal(r.t, c.in, c.out, "the ledger balances: %+v", s)
 	}

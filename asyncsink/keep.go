@@ -1,9 +1,6 @@
 package asyncsink
 
-import (
-	"errors"
-	"io"
-)
+import "errors"
 
 // Keep accepts an entry although a cap on what is held is reached, and although
 // the writer has stopped, so that it is in the last snapshot. It is for callers
@@ -21,26 +18,8 @@ func (w *Writer[E]) Keep(e E) (Seq, error) {
 	if w.ended || w.closed {
 		return 0, ErrClosed
 	}
-	if err := w.retakeAll(); err != nil {
-		return 0, err
+	if w.queue.waiting() { // behind what waits on disk
+		return w.spill(e, true)
 	}
 	return w.core.Keep(w.now, e)
-}
-
-// retakeAll takes back what an earlier life left without looking at the caps,
-// since it stands before what is to be kept.
-func (w *Writer[E]) retakeAll() error {
-	for w.backlog != nil {
-		h, err := w.backlog.next()
-		switch err {
-		case nil:
-			w.core.Retake(w.now, h)
-			w.backlog.taken++
-		case io.EOF:
-			w.fed()
-		default:
-			return &StateError{w.name, err}
-		}
-	}
-	return nil
 }

@@ -29,11 +29,12 @@ func (w *Writer[E]) pump() {
 		case core.Bury:
 			w.bury(a.Dead)
 		case core.Room:
-			w.feed(a)
+			w.queue.feed(a)
 		case core.Again:
 		case core.Wait:
 			w.wakeUpAt(a.Until)
 			w.tell()
+			w.free()
 			w.publish()
 			w.stir()
 			return

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"runtime/debug"
+	"os"
 
-	"github.com/spillway-go/spillway/asyncsink/internal/core"
+	"github.com/spillway-go/spillway/asyncsink/internal/spill"
 	"github.com/spillway-go/spillway/statecodec"
 )
 
@@ -17,13 +16,25 @@ import (
 type Restore struct {
 	// Checkpoint is the id of the checkpoint, handed to the connector.
 	Checkpoint uint64
-	// Open gives the bytes that an Encoder wrote, from their start. It is called
-	// again for each snapshot that is written before all entries are taken back, so
-	// the bytes must stay until then.
+	// Open gives the state, the bytes that an Encoder wrote, from their start. It is called
+	// again until all entries are taken back, so the bytes must stay until then.
 	Open func() (io.ReadCloser, error)
+	// Name is what a [Files] may be asked to share those bytes by. Empty: they are no file of a checkpoint.
+	Name string
+	// File opens a file that the state shares, by its name. State that [Snapshot.Encode] wrote shares none.
+	File func(name string) (io.ReadCloser, error)
 	// Exact: nothing was sent after the snapshot was taken, in any life, so that only
 	// entries marked as unsure count as possible duplicates. Otherwise all do.
 	Exact bool
+	// Damaged, when set, tells the writer to go on without what can't be read. It is called for each piece of damage,
+	// on another goroutine, and keeps its bytes for a person to look at. Left out, damage stops the writer.
+	Damaged func(Damage)
+}
+
+// Damage is a piece of a file that could not be read.
+type Damage struct {
+	File string // its name; empty: the state's own
+	statecodec.Damage
 }
 
 // StateError says that what is to be restored can't be.
@@ -37,235 +48,229 @@ func (e *StateError) Error() string { return "writer " + e.Writer + ": restore: 
 // Unwrap is the cause.
 func (e *StateError) Unwrap() error { return e.Err }
 
-// backlog is the part of an earlier life's snapshot that was not taken back
-// yet: read as there is room, and again from its source for a new snapshot. A
-// nil backlog is empty.
-type backlog[E any] struct {
-	w      *Writer[E]
-	source *Restore
-	total  int // entries in the snapshot
-	taken  int
-
-	reader io.ReadCloser
-	dec    *statecodec.Decoder
-	within statecodec.Section
-	in     bool          // a section is being read
-	peeked *core.Held[E] // read, and found no room
-}
-
-// restore opens what is to be taken back and counts it, which also checks it.
+// restore reads the state, which also checks it, and begins to take its entries back.
 func (w *Writer[E]) restore() error {
-	r := w.config.Restore
-	if r == nil {
+	if w.config.Restore == nil {
 		return nil
 	}
-	b := &backlog[E]{w: w, source: r}
-	for _, err := range b.all() {
-		if err != nil {
-			return &StateError{w.name, err}
-		}
-		b.total++
-	}
-	divert, err := b.divert()
-	if err != nil {
+	s := state[E]{w: w}
+	if err := s.read(); err != nil {
 		return &StateError{w.name, err}
 	}
 	if err := w.enter("restore"); err != nil { // the connector may tune already
 		return err
 	}
 	defer w.leave()
-	w.core.Divert(divert)
-	if b.total > 0 {
-		w.backlog = b
-		w.core.Feed(true)
-		w.tick() // Open may have taken long
-		w.pump()
+	q := &w.queue
+	for _, p := range s.parts {
+		q.left += int64(p.restored.Held.Count())
+	}
+	q.restored, w.parts = s.parts, append(index(nil), s.parts...)
+	w.core.Divert(s.divert)
+	w.core.Resume(max(s.next, w.parts.end()+1) - 1)
+	w.core.Feed(q.left > 0)
+	w.tick() // Open may have taken long
+	if q.left > 0 {
+		q.readNow() // so that the first of them are on their way when New returns
+		if err := w.core.Err(); errors.As(err, new(*StateError)) {
+			return err
+		}
+	}
+	w.pump()
+	return nil
+}
+
+// state is what a snapshot says of a writer.
+type state[E any] struct {
+	w      *Writer[E]
+	dec    *statecodec.Decoder
+	parts  []*part
+	next   Seq
+	divert []uint64
+	own    []*part // that lie in the state itself
+	inline int64   // entries in them
+}
+
+func (s *state[E]) read() error {
+	file, err := s.w.config.Restore.Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if s.dec, err = statecodec.NewDecoder(file, statecodec.Caps{}); err != nil {
+		return err
+	}
+	if report := s.w.config.Restore.Damaged; report != nil {
+		s.dec.Salvage(func(d statecodec.Damage) { report(Damage{Damage: d}) })
+	}
+	for number := 0; ; number++ {
+		x, err := s.dec.Next()
+		if err == io.EOF {
+			return s.check()
+		}
+		if err != nil {
+			return err
+		}
+		if x.Operator != s.w.name {
+			continue
+		}
+		switch {
+		case x.Codec == writerCodec:
+			err = s.readWriter()
+		case x.Kind == statecodec.KindHeld:
+			err = s.readHeld(x)
+		case x.Kind == statecodec.KindBuffer:
+			err = s.readEntries(x, number)
+		default:
+			err = fmt.Errorf("section %v: this program knows none of that kind", x)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// check: parts ascend and share nothing.
+func (s *state[E]) check() error {
+	for _, p := range s.own {
+		p.inFile = s.inline
+	}
+	for i := 1; i < len(s.parts); i++ {
+		if a, b := s.parts[i-1], s.parts[i]; a.last >= b.first {
+			return fmt.Errorf("%w: entries %d to %d and %d to %d overlap", errMalformed, a.first, a.last, b.first, b.last)
+		}
 	}
 	return nil
 }
 
-// feed takes back what there is room for. It calls the traits' functions, and a
-// panic of theirs is not the affair of whoever happens to make room.
-func (w *Writer[E]) feed(room core.Action[E]) {
-	defer func() {
-		if v := recover(); v != nil {
-			w.core.Stop(&StateError{w.name, fmt.Errorf("panic: %v\n%s", v, debug.Stack())})
-		}
-	}()
-	if w.flushes > 0 {
-		defer w.core.Flush()
+var errMalformed = errors.New("the state makes no sense")
+
+func (s *state[E]) readWriter() error {
+	blob, err := s.dec.Blob()
+	if err != nil || len(blob) != 8 {
+		return fmt.Errorf("%w: the next sequence: %w", errMalformed, err)
 	}
-	b := w.backlog
-	for n := int64(0); n < room.Entries; n++ {
-		h, err := b.next()
+	s.next = Seq(binary.LittleEndian.Uint64(blob))
+	for {
+		blob, err := s.dec.Blob()
 		if err == io.EOF {
-			w.fed()
-			return
+			return nil
 		}
-		if err != nil {
-			w.core.Stop(&StateError{w.name, err})
-			return
-		}
-		if !w.core.Restore(w.now, h) {
-			b.peeked = &h
-			return
-		}
-		b.taken++
-	}
-	if b.taken == b.total {
-		w.fed()
-	}
-}
-
-func (w *Writer[E]) fed() {
-	w.backlog.close()
-	w.backlog = nil
-	w.fedUpTo = w.core.Last()
-	w.core.Feed(false)
-	w.log.Debug("restored entries were taken back", "entries", w.core.Ledger.Restored.Entries)
-}
-
-func (b *backlog[E]) len() int {
-	if b == nil {
-		return 0
-	}
-	return b.total - b.taken
-}
-
-// rest is what is left at this moment, for a snapshot.
-func (b *backlog[E]) rest() *backlog[E] {
-	if b == nil {
-		return nil
-	}
-	return &backlog[E]{w: b.w, source: b.source, total: b.total, taken: b.taken}
-}
-
-func (b *backlog[E]) close() {
-	if b != nil && b.reader != nil {
-		_ = b.reader.Close() // nothing was written
-		b.reader = nil
-	}
-}
-
-// all reads the part that is left from its source.
-func (b *backlog[E]) all() iter.Seq2[core.Held[E], error] {
-	return func(yield func(core.Held[E], error) bool) {
-		if b == nil {
-			return
-		}
-		again := &backlog[E]{w: b.w, source: b.source}
-		defer again.close()
-		for n := 0; ; n++ {
-			h, err := again.next()
-			if err == io.EOF {
-				return
-			}
-			if n < b.taken && err == nil {
-				continue
-			}
-			if !yield(h, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// next reads one entry, io.EOF after the last.
-func (b *backlog[E]) next() (core.Held[E], error) {
-	if b.peeked != nil {
-		h := *b.peeked
-		b.peeked = nil
-		return h, nil
-	}
-	if b.dec == nil {
-		if err := b.open(); err != nil {
-			return core.Held[E]{}, err
-		}
-	}
-	for {
-		if !b.in {
-			if err := b.section(); err != nil {
-				return core.Held[E]{}, err
-			}
-		}
-		var e statecodec.Entry
-		switch err := b.dec.Entry(&e); {
-		case err == io.EOF:
-			b.in = false
-		case err != nil:
-			return core.Held[E]{}, err
-		default:
-			return b.held(&e)
-		}
-	}
-}
-
-func (b *backlog[E]) open() (err error) {
-	if b.reader, err = b.source.Open(); err != nil {
-		return err
-	}
-	b.dec, err = statecodec.NewDecoder(b.reader, statecodec.Caps{})
-	return err
-}
-
-// section goes to the writer's next section of entries.
-func (b *backlog[E]) section() error {
-	for {
-		s, err := b.dec.Next()
 		if err != nil {
 			return err
 		}
-		if s.Operator != b.w.name || s.Codec == divertCodec || s.Kind != statecodec.KindBuffer && s.Kind != statecodec.KindDead {
-			continue
-		}
-		codec := b.w.traits.Codec
-		if s.Codec != codec.ID() || s.CodecVersion > codec.Version() {
-			return fmt.Errorf("entries were written by codec %s version %d, and this program has %s up to version %d: restore with the program that wrote them",
-				s.Codec, s.CodecVersion, codec.ID(), codec.Version())
-		}
-		b.within, b.in = s, true
-		return nil
-	}
-}
-
-func (b *backlog[E]) held(e *statecodec.Entry) (core.Held[E], error) {
-	entry, err := b.w.traits.Codec.Decode(b.within.CodecVersion, e.Data)
-	if err != nil {
-		return core.Held[E]{}, fmt.Errorf("decode entry %d: %w", e.Seq, err)
-	}
-	h := core.Held[E]{
-		ID: ID{Writer: e.Writer, Seq: Seq(e.Seq)}, Entry: entry, Attempts: int(e.Attempts),
-		Born: core.Time(e.Born), Unsure: e.Unsure || !b.source.Exact,
-	}
-	if b.within.Kind == statecodec.KindDead {
-		h.Death = &core.Death{Class: e.Class, Err: errors.New(e.Cause), Time: core.Time(e.DeadAt)}
-	}
-	return h, nil
-}
-
-func (b *backlog[E]) divert() (hashes []uint64, err error) {
-	again := &backlog[E]{w: b.w, source: b.source}
-	defer again.close()
-	if err := again.open(); err != nil {
-		return nil, err
-	}
-	for {
-		s, err := again.dec.Next()
-		if err == io.EOF {
-			return hashes, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if s.Operator != b.w.name || s.Codec != divertCodec {
-			continue
-		}
-		blob, err := again.dec.Blob()
-		if err != nil {
-			return nil, err
-		}
 		for ; len(blob) >= 8; blob = blob[8:] {
-			hashes = append(hashes, binary.LittleEndian.Uint64(blob))
+			s.divert = append(s.divert, binary.LittleEndian.Uint64(blob))
 		}
 	}
+}
+
+func (s *state[E]) checkCodec(x statecodec.Section) error {
+	codec := s.w.traits.Codec
+	if x.Codec != codec.ID() || x.CodecVersion > codec.Version() {
+		return fmt.Errorf("entries were written by codec %s version %d, and this program has %s up to version %d: restore with the program that wrote them",
+			x.Codec, x.CodecVersion, codec.ID(), codec.Version())
+	}
+	return nil
+}
+
+// readEntries notes which entries a section has; what is in them is read when there is room.
+func (s *state[E]) readEntries(x statecodec.Section, number int) error {
+	if err := s.checkCodec(x); err != nil {
+		return err
+	}
+	var held, unsure statecodec.BitmapBuilder
+	name := s.w.config.Restore.Name
+	p := &part{file: name, section: number, at: x, restored: &statecodec.Held{Section: x, File: name, Index: number}}
+	var e statecodec.Entry
+	for {
+		switch err := s.dec.Entry(&e); {
+		case err == io.EOF:
+			p.restored.Held, err = held.Bitmap()
+			if err == nil {
+				p.restored.Unsure, err = unsure.Bitmap()
+			}
+			if err == nil && p.last > 0 {
+				s.parts = append(s.parts, p)
+				s.own = append(s.own, p)
+			}
+			return err
+		case err != nil:
+			return err
+		}
+		if Seq(e.Seq) <= p.last {
+			return fmt.Errorf("%w: entry %d after %d", errMalformed, e.Seq, p.last)
+		}
+		if p.first == 0 {
+			p.first = Seq(e.Seq)
+		}
+		p.last = Seq(e.Seq)
+		held.AddWords(e.Seq, 1, 1)
+		if e.Unsure {
+			unsure.AddWords(e.Seq, 1, 1)
+		}
+		s.inline++
+		if _, err := s.w.held(&e, x.CodecVersion); err != nil {
+			return err
+		}
+	}
+}
+
+// readHeld notes what another file holds.
+func (s *state[E]) readHeld(x statecodec.Section) error {
+	if err := s.checkCodec(x); err != nil {
+		return err
+	}
+	h, err := s.dec.Held()
+	if err != nil {
+		return err
+	}
+	s.parts = append(s.parts, &part{
+		file: h.File, section: h.Index, inFile: int64(h.InFile), first: Seq(h.Held.First()), last: Seq(h.Held.Last()),
+		at: s.w.sectionOf(x), restored: h,
+	})
+	return nil
+}
+
+// exact: only restored entries that are marked as unsure may have been sent.
+func (w *Writer[E]) exact() bool { return w.config.Restore != nil && w.config.Restore.Exact }
+
+// readerOfSegment reads what is in a segment of the log behind a sequence.
+func (w *Writer[E]) readerOfSegment(s *spill.Segment, after Seq) *statecodec.HeldReader {
+	return &statecodec.HeldReader{
+		Section: w.section(statecodec.KindBuffer), First: uint64(after) + 1, Last: s.Last(),
+		Open: func() (io.ReadCloser, error) {
+			if err := s.Seal(); err != nil {
+				return nil, err
+			}
+			return os.Open(s.Path())
+		},
+	}
+}
+
+// readerOf reads what a part of an earlier life held when it was restored, behind a sequence.
+func (w *Writer[E]) readerOf(p part, after Seq) *statecodec.HeldReader {
+	x := p.restored
+	r := &statecodec.HeldReader{
+		Section: x.Section, Index: x.Index, First: max(uint64(p.first), uint64(after)+1), Last: uint64(p.last), Held: x, Unsure: !w.exact(),
+	}
+	from := w.config.Restore
+	own := x.File == from.Name
+	r.Open = func() (io.ReadCloser, error) {
+		if own {
+			return from.Open()
+		}
+		if from.File == nil {
+			return nil, fmt.Errorf("the state shares file %s: Restore.File is needed to open it", x.File)
+		}
+		return from.File(x.File)
+	}
+	if from.Damaged != nil {
+		r.Salvage = func(d statecodec.Damage) {
+			if !own { // the state's own damage was reported as it was read first
+				from.Damaged(Damage{File: x.File, Damage: d})
+			}
+		}
+	}
+	return r
 }

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -146,8 +148,10 @@ func TestEveryReaderOfTheStateIsClosed(t *testing.T) {
 				}
 				shot.Close()
 				left, _ := w.Close(r.within(time.Second))
-				encode(t, left)
+				for range left.All() {
+				}
 				left.Close()
+				synctest.Wait()
 			}
 			require.Positive(t, s.opens.Load(), name)
 			require.Equal(t, s.opens.Load(), s.close.Load(), name)
@@ -157,13 +161,17 @@ func TestEveryReaderOfTheStateIsClosed(t *testing.T) {
 
 func TestStateThatIsDamagedLaterStopsTheWriter(t *testing.T) {
 	both(t, func(t *testing.T, r *rig) {
-		state := r.earlier(entries(50, 50)...)
-		// A first time it is counted, a second time the diverted keys are looked for.
+		long := entries(600, 600)
+		for i := range long {
+			long[i] += strings.Repeat("x", 1000) // several blocks
+		}
+		state := r.earlier(long...)
+		// A first time it is checked, a second time entries are taken back.
 		s := &stateSource{state: func(open int64) []byte {
-			if open <= 2 {
+			if open == 1 {
 				return state
 			}
-			return state[:len(state)-40]
+			return state[:len(state)/2]
 		}}
 		c := single()
 		c.Held.Entries = 5
@@ -186,8 +194,9 @@ func TestStateThatIsDamagedLaterStopsTheWriter(t *testing.T) {
 func TestAPanicWhileEntriesAreTakenBackStopsTheWriter(t *testing.T) {
 	for name, spoil := range map[string]func(r *rig, on *atomic.Bool){
 		"decode": func(r *rig, on *atomic.Bool) {
+			var times atomic.Int64
 			r.traits.Codec = &codec{decode: func(_ uint32, src []byte) (string, error) {
-				if on.Load() && string(src) == "k3:3" {
+				if string(src) == "k550:550" && times.Add(1) == 2 { // the first time, the state is checked
 					panic("decode")
 				}
 				return string(src), nil
@@ -204,7 +213,8 @@ func TestAPanicWhileEntriesAreTakenBackStopsTheWriter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, func(t *testing.T, r *rig) {
-				state := r.earlier(entries(6, 6)...)
+				all := entries(600, 600) // more than a lot
+				state := r.earlier(all...)
 				var on atomic.Bool
 				spoil(r, &on)
 				c := single()
@@ -225,7 +235,7 @@ func TestAPanicWhileEntriesAreTakenBackStopsTheWriter(t *testing.T) {
 				on.Store(false)
 				left, err := r.Close(r.within(time.Second))
 				require.ErrorAs(t, err, &refused)
-				require.Equal(t, entries(6, 6)[3:], names(t, left))
+				require.Equal(t, all[len(r.to.got()):], names(t, left))
 				left.Close()
 			})
 		})

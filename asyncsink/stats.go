@@ -20,7 +20,7 @@ type Histogram = core.Histogram
 //
 // Always, by entries and by bytes:
 //
-//	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight
+//	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight + Spilled
 type Stats struct {
 	Accepted  Count // taken by Write
 	Restored  Count // taken back from a snapshot
@@ -29,6 +29,7 @@ type Stats struct {
 	Unwritten Count // given up, not yet acknowledged
 	Buffered  Count // ready, behind another of their key, or waiting out a back-off
 	InFlight  Count // in a request whose answer is awaited
+	Spilled   Count // on disk, waiting for room in memory
 
 	Requests           int64 // sent
 	Retried            Count // entries sent again
@@ -47,10 +48,13 @@ type Stats struct {
 	Blocked          time.Duration // that Write has waited for room, over all callers
 	Latency          Histogram     // from acceptance to delivery
 
+	SpillBytes int64 // of the files of the spill log
+	Damaged    int64 // entries of an earlier life that could not be read and were left behind
+
 	Connector map[string]int64 // the connector's own counters
 }
 
-// Held is what counts against the caps.
+// Held is what counts against the caps: what lies in memory.
 func (s *Stats) Held() Count {
 	return Count{
 		Entries: s.Unwritten.Entries + s.Buffered.Entries + s.InFlight.Entries,
@@ -76,12 +80,13 @@ func (w *Writer[E]) publish() {
 	s := &p.stats
 	l, n := &c.Ledger, &c.Counters
 	s.Accepted, s.Restored, s.Delivered, s.Dead = l.Accepted, l.Restored, l.Delivered, l.Dead
-	s.Unwritten, s.Buffered, s.InFlight = l.Unwritten, l.Buffered, l.InFlight
+	s.Unwritten, s.Buffered, s.InFlight, s.Spilled = l.Unwritten, l.Buffered, l.InFlight, l.Spilled
 	s.Requests, s.Retried, s.PossibleDuplicates = n.Requests, n.Retried, n.PossibleDuplicates
 	s.Throttled, s.ThrottledRequests, s.Rejected = n.Throttled, n.ThrottledRequests, n.Rejected
 	s.TimedOut, s.LateReplies, s.Bisected = n.TimedOut, n.LateReplies, n.Bisected
 	s.RequestsInFlight, s.Abandoned = c.Requests()
 	s.Window, s.Blocked, s.Latency = c.Window(), w.blocked, c.Latency
+	s.SpillBytes, s.Damaged = w.queue.log.Stats().Disk, w.damaged
 	p.oldest, p.any = c.OldestBorn()
 }
 

@@ -64,7 +64,7 @@ func (w *Writer[E]) writeWhenRoom(ctx context.Context, e E) (Seq, error) {
 	if w.owned {
 		for {
 			if err := w.yielded(w.ex.Yield(ctx)); err != nil {
-				return 0, err
+				return 0, w.full(err)
 			}
 			if seq, err := w.offer(e); err != ErrFull {
 				return seq, err
@@ -80,7 +80,7 @@ func (w *Writer[E]) writeWhenRoom(ctx context.Context, e E) (Seq, error) {
 	for {
 		w.publish()
 		if err := w.outside(ctx, me.wake); err != nil {
-			return 0, err
+			return 0, w.full(err)
 		}
 		if w.waiting.first != me {
 			continue
@@ -135,7 +135,7 @@ func (w *Writer[E]) await(ctx context.Context, done func() bool) error {
 
 // stir tells those that wait that something has changed.
 func (w *Writer[E]) stir() {
-	if w.core.HasRoom(1) || w.core.Err() != nil || w.ended || w.closed {
+	if w.core.HasRoom(1) || w.config.Spill.Dir != "" || w.core.Err() != nil || w.ended || w.closed {
 		w.waiting.wakeFirst()
 	}
 	if w.changed != nil {

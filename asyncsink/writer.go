@@ -5,6 +5,7 @@ import (
 	crand "crypto/rand"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -50,7 +51,9 @@ type Writer[E any] struct {
 	waiting  waiters
 	changed  chan struct{} // closed at the next change of what is held; nil: nobody waits for it
 	blocked  time.Duration
-	backlog  *backlog[E] // of an earlier life, not fed yet
+	queue    queue[E] // what waits on disk
+	parts    index    // what lies in files
+	frame    *framer[E]
 	ended    bool
 	closing  bool // Close has begun
 	quiet    bool // it has cancelled the attempts: nothing more is sent
@@ -59,7 +62,11 @@ type Writer[E any] struct {
 	running  int  // attempts whose submitter has not returned
 	lastTurn chan struct{}
 	flushes  int // that wait
-	fedUpTo  Seq // the last entry of an earlier life
+
+	snapshots int   // taken so far
+	damaged   int64 // entries of an earlier life that could not be read
+	diskError error // why the spill log takes nothing
+	diskTimer *mailbox.Timer
 
 	tuned     atomic.Pointer[limits.Set] // by the connector, not in force yet
 	settled   chan struct{}
@@ -110,6 +117,10 @@ func New[E any](ctx context.Context, s RequestSubmitter[E], t Traits[E], c Confi
 		Settlement: c.Settlement, Writer: w.id, Size: t.Size, Hash: t.hash(),
 		Rand: rand.New(rand.NewPCG(c.Seed, 0)),
 	})
+	w.queue.w, w.frame = w, w.framer()
+	if err := w.openLog(); err != nil {
+		return nil, err
+	}
 	if o, ok := s.(Opener); ok {
 		if err := o.Open(ctx, w.env()); err != nil {
 			w.shut()
@@ -258,18 +269,24 @@ func (w *Writer[E]) TryWrite(e E) (Seq, error) {
 	}
 	defer w.leave()
 	if w.waiting.n > 0 {
-		return 0, w.refuse()
+		return 0, w.full(w.refuse())
 	}
 	seq, err := w.offer(e)
-	if err == ErrFull && w.owned { // the answers that make room may wait in the loop
-		for err == ErrFull {
-			if ran, yerr := w.ex.TryYield(); !ran || w.yielded(yerr) != nil {
-				return 0, ErrFull
-			}
-			seq, err = w.offer(e)
+	for err == ErrFull && w.owned { // the answers that make room may wait in the loop
+		if ran, yerr := w.ex.TryYield(); !ran || w.yielded(yerr) != nil {
+			break
 		}
+		seq, err = w.offer(e)
 	}
-	return seq, err
+	return seq, w.full(err)
+}
+
+// full adds to an error of a wait for room why the disk takes nothing, where that is so.
+func (w *Writer[E]) full(err error) error {
+	if err == nil || w.diskError == nil || w.err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, w.diskError)
 }
 
 func (w *Writer[E]) offer(e E) (Seq, error) {
@@ -278,15 +295,15 @@ func (w *Writer[E]) offer(e E) (Seq, error) {
 	} else if w.core.Opens() {
 		w.tick()
 	}
-	if w.backlog != nil || w.ended || w.closed {
+	if w.ended || w.closed {
 		return 0, w.refuse()
 	}
 	seq, err := w.core.Offer(w.now, e)
+	if err == ErrFull && w.config.Spill.Dir != "" {
+		return w.spill(e, false)
+	}
 	if err != nil {
-		if werr := w.err(); werr != nil {
-			err = werr
-		}
-		return 0, err
+		return 0, w.refusal(err)
 	}
 	if w.core.Noticeable() {
 		w.pump()
@@ -295,6 +312,14 @@ func (w *Writer[E]) offer(e E) (Seq, error) {
 		}
 	}
 	return seq, nil
+}
+
+// refusal is why the core takes nothing: its own error once the writer no longer works.
+func (w *Writer[E]) refusal(err error) error {
+	if werr := w.err(); werr != nil {
+		return werr
+	}
+	return err
 }
 
 // lookUp does, at least every 256 offers, what a record must not pay for. Mails

@@ -3,9 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -35,8 +32,8 @@ func TestCheckpointsEndUnderLastingThrottling(t *testing.T) {
 			r.Stop()
 		})
 		require.NoError(t, result.Err)
-		require.Contains(t, log.String(), "msg=checkpoint id=1 entries=300")
-		require.Contains(t, log.String(), "msg=checkpoint id=2 entries=300", "the last one; the first was taken while the job ran")
+		require.Contains(t, log.String(), "msg=checkpoint id=2 entries=300")
+		require.Contains(t, log.String(), "msg=checkpoint id=3 entries=300", "the last one; the first was taken while the job ran")
 		require.Equal(t, Result{Outcome: Stopped, Accepted: 300, Left: 300}, result)
 
 		dst.answer = nil
@@ -55,6 +52,7 @@ func TestAFailedCheckpointIsTheOnlyOneThatFails(t *testing.T) {
 		spoilt := &spoiltCodec{}
 		j := job(&lines{total: 30}, &dst, dir)
 		j.Writer.Batch, j.Writer.InFlight = limits.Batch{Entries: 1}, limits.InFlight{Requests: 1} // 9 s for all
+		j.Writer.Held = limits.Held{Entries: 3}                                                    // so that each checkpoint has something to write
 		j.Open = func(ctx context.Context, c asyncsink.Config) (*asyncsink.Writer[string], error) {
 			return asyncsink.New(ctx, &dst, asyncsink.Traits[string]{Size: func(e string) int { return len(e) }, Codec: spoilt}, c)
 		}
@@ -94,13 +92,10 @@ func (c *spoiltCodec) AppendEncode(dst []byte, e string) ([]byte, error) {
 }
 
 // newest is the name of the newest complete checkpoint.
-func newest(t *testing.T, dir string) (name string) {
-	files, err := os.ReadDir(filepath.Join(dir, "test", "0"))
-	require.NoError(t, err)
-	for _, f := range files {
-		if n := f.Name(); strings.HasPrefix(n, "chk-") && !strings.HasSuffix(n, ".tmp") {
-			name = max(name, n)
-		}
+func newest(t *testing.T, dir string) string {
+	all := checkpoints(t, dir)
+	if len(all) == 0 {
+		return ""
 	}
-	return name
+	return all[len(all)-1].Path()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spillway-go/spillway/asyncsink"
+	"github.com/spillway-go/spillway/checkpoint"
 	"github.com/spillway-go/spillway/stream"
 )
 
@@ -26,6 +27,8 @@ type lines struct {
 	broken  map[int]bool
 	once    bool // it can't be read again
 	endless bool // after the last record it blocks
+
+	pace time.Duration // each Read returns one record after so long; 0: up to ten at once
 
 	split string // default "lines"
 	next  int
@@ -52,6 +55,14 @@ func (s *lines) Assign(splits []stream.Split) error {
 func (s *lines) Revoke([]string) error { return errors.New("not in use") }
 
 func (s *lines) Read(ctx context.Context, dst []stream.Record) (n int, err error) {
+	if s.pace > 0 && s.next < s.total {
+		select {
+		case <-time.After(s.pace):
+			dst = dst[:1]
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
 	for n = 0; n < min(len(dst), 10) && s.next < s.total; n++ {
 		value := strconv.Itoa(s.next)
 		if s.broken[s.next] {
@@ -160,8 +171,28 @@ func job(src *lines, dst *store, dir string) Job[string] {
 		Open: func(ctx context.Context, c asyncsink.Config) (*asyncsink.Writer[string], error) {
 			return asyncsink.New(ctx, dst, asyncsink.Traits[string]{Size: func(e string) int { return len(e) }}, c)
 		},
-		State: State{Dir: dir, Interval: 50 * time.Millisecond},
+		State: State{Store: local(dir), Interval: 50 * time.Millisecond},
 	}
+}
+
+// local is a store in a folder; without one there is none.
+func local(dir string) checkpoint.Store {
+	if dir == "" {
+		return nil
+	}
+	s, err := checkpoint.OpenLocal(dir)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// checkpoints are all complete ones, the newest last.
+func checkpoints(t *testing.T, dir string) []*checkpoint.Checkpoint {
+	t.Helper()
+	all, err := checkpoint.List(context.Background(), local(dir), checkpoint.Job{Name: "test"})
+	require.NoError(t, err)
+	return all
 }
 
 func run(t *testing.T, j Job[string], during func(*Runner[string])) Result {
@@ -195,3 +226,14 @@ func (s *syncWriter) Write(p []byte) (int, error) {
 }
 
 func count(b *bytes.Buffer, text string) int { return strings.Count(b.String(), text) }
+
+// copies is how often each entry was stored.
+func (s *store) copies() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for _, e := range s.got {
+		counts[e]++
+	}
+	return counts
+}

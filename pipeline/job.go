@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,15 +35,6 @@ type Job[E any] struct {
 	Deadline time.Duration
 	// Logger. Default: none.
 	Logger *slog.Logger
-}
-
-// State says where checkpoints go.
-type State struct {
-	// Dir is a local folder. Empty: no checkpoints, and nothing survives a stop.
-	Dir string
-	// Interval is the time between the beginnings of two checkpoints; one that takes longer
-	// delays the next. Default 1 s; at least 1 ms.
-	Interval time.Duration
 }
 
 // DeadLetters is the output for records and entries that can't be delivered.
@@ -132,6 +124,8 @@ func (e *UnknownSplitError) Error() string {
 		", which the source does not have: use the source that the state was written with, or another state folder"
 }
 
+func fmtInt(n int) string { return strconv.Itoa(n) }
+
 func (j *Job[E]) validate() error {
 	var errs []error
 	need := func(ok bool, field, bound string) {
@@ -146,8 +140,6 @@ func (j *Job[E]) validate() error {
 	if j.Deadline < 0 {
 		errs = append(errs, &limits.Fault{Field: "shutdown.deadline", Value: j.Deadline.String(), Bound: "0 or more"})
 	}
-	if i := j.State.Interval; i != 0 && i < time.Millisecond {
-		errs = append(errs, &limits.Fault{Field: "state.interval", Value: i.String(), Bound: "1ms or more"})
-	}
+	errs = append(errs, j.State.check(j.Source == nil || j.Source.Replayable()))
 	return errors.Join(errs...)
 }

@@ -14,9 +14,8 @@ import (
 // letters is the dead letters of a job: those of its writer, to which it adds
 // where they came from, and those of records that never became entries.
 type letters struct {
-	out      DeadLetters
-	log      *slog.Logger
-	restored asyncsink.Seq // entries up to this one came from an earlier life
+	out DeadLetters
+	log *slog.Logger
 
 	mu    sync.Mutex // guards what follows: the writer's letters are written beside the loop
 	added *sync.Cond
@@ -28,12 +27,11 @@ type letters struct {
 	pending []DeadLetter // of records, to be written
 	writing []DeadLetter // of records, being written
 	wanted  func()       // to be called when all letters of records are durable
-	ranges  []asyncsink.Range
 	err     error
 }
 
-func newLetters(out DeadLetters, log *slog.Logger, restored int) *letters {
-	l := &letters{out: out, log: log, restored: asyncsink.Seq(restored), last: asyncsink.Seq(restored)}
+func newLetters(out DeadLetters, log *slog.Logger) *letters {
+	l := &letters{out: out, log: log}
 	l.added = sync.NewCond(&l.mu)
 	return l
 }
@@ -51,16 +49,13 @@ func (l *letters) add(seq asyncsink.Seq, rec *stream.Record) {
 }
 
 // settle forgets the origins of what the writer has settled.
-func (l *letters) settle(w interface {
-	AppendSettled([]asyncsink.Range) []asyncsink.Range
-}) {
-	l.ranges = w.AppendSettled(l.ranges[:0])
-	if len(l.ranges) == 0 {
+func (l *letters) settle(ranges []asyncsink.Range) {
+	if l == nil || len(ranges) == 0 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, r := range l.ranges {
+	for _, r := range ranges {
 		l.marks.Settle(uint64(r.First), uint64(r.Last))
 	}
 }
@@ -93,7 +88,7 @@ func (l *letters) Write(ctx context.Context, in []asyncsink.DeadLetter) error {
 	out := make([]DeadLetter, len(in))
 	for i, d := range in {
 		out[i] = DeadLetter{Time: d.Time, Class: d.Class, Err: d.Err, Attempts: d.Attempts, Key: d.Key, Data: d.Data}
-		if d.Seq > l.restored {
+		if !d.Restored {
 			out[i].Split, out[i].Position = l.origin(d.Seq)
 		}
 	}

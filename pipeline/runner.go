@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"path"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,12 @@ type Runner[E any] struct {
 	read   atomic.Int64
 	broken atomic.Int64 // durably in the dead letters
 
-	state   *saver[E] // nil: no state
-	letters *letters  // nil: no dead letters
+	state   *saver[E]     // nil: no state
+	letters *letters      // nil: no dead letters
+	marks   *stream.Marks // nil: checkpoints hold what is held
+	ranges  []asyncsink.Range
+	first   asyncsink.Seq // that this life gave; 0: none yet
+	old     int64         // entries of an earlier life that are not settled
 
 	reading context.Context // ends when reading is to end
 	endRead context.CancelFunc
@@ -48,9 +53,7 @@ func New[E any](j Job[E]) (*Runner[E], error) {
 	if j.Deadline == 0 {
 		j.Deadline = 30 * time.Second
 	}
-	if j.State.Interval == 0 {
-		j.State.Interval = time.Second
-	}
+	j.State = j.State.withDefaults()
 	r := &Runner[E]{job: j, log: j.Logger, free: make(chan struct{}, 1)}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
@@ -120,26 +123,29 @@ func (r *Runner[E]) open() error {
 		c.Name = "sink"
 	}
 	restored := 0
-	if r.job.State.Dir != "" {
-		s, err := openState(r)
+	if r.job.State.Store != nil {
+		s, err := openState(r, c.Name)
 		if err != nil {
 			return err
 		}
 		r.state = s
-		c.Restore, restored, err = s.restore(c.Name, &r.positions, func(id uint64, entries int) {
-			r.log.Info("restored", "checkpoint", id, "entries", entries, "position", r.positions.String())
-		})
+		c.Restore, restored, err = s.restore(r.reading, &r.positions, r.log)
 		if err != nil {
 			return err
 		}
 		r.restored = int64(restored)
+		r.old = r.restored
 	}
+	r.spillInto(&c.Spill)
 	if !r.job.Source.Replayable() {
 		r.log.Warn("the source cannot be replayed: a record is safe once a checkpoint that holds it is complete, and what was read after the last one is lost in a crash")
 	}
 	if r.job.DeadLetters != nil {
-		r.letters = newLetters(r.job.DeadLetters, r.log, restored)
+		r.letters = newLetters(r.job.DeadLetters, r.log)
 		c.DeadLetters, c.Settlement = r.letters, true
+	}
+	if r.job.State.Recover == Replay {
+		r.marks, c.Settlement = &stream.Marks{}, true
 	}
 	if err := r.assign(); err != nil {
 		return err
@@ -164,7 +170,19 @@ func (r *Runner[E]) assign() error {
 			return &UnknownSplitError{unknown}
 		}
 	}
+	if r.marks != nil {
+		r.marks.Assign(splits...)
+	}
 	return r.job.Source.Assign(splits)
+}
+
+// spillInto gives a spill log without a folder one beside the checkpoints, if they are in a folder.
+func (r *Runner[E]) spillInto(s *asyncsink.Spill) {
+	local, ok := r.job.State.Store.(interface{ Path(name string) string })
+	if s.Dir != "" || s.Bytes == 0 || !ok {
+		return
+	}
+	s.Dir = local.Path(path.Join(r.job.Name, r.state.job.Instance, "spill"))
 }
 
 // keepTheRest takes what a source that can't be read again has given already, or
@@ -244,6 +262,8 @@ func (r *Runner[E]) work() error {
 			return r.writer.Err()
 		case r.letters.failed() != nil:
 			return r.letters.failed()
+		case r.state.broken() != nil:
+			return r.state.broken()
 		case len(r.lot) > 0:
 			if err := r.write(); err != nil {
 				return err
@@ -319,6 +339,12 @@ func (r *Runner[E]) taken(rec *stream.Record, accept func() (asyncsink.Seq, erro
 	}
 	if err == nil {
 		r.letters.add(seq, rec)
+		if r.marks != nil {
+			r.marks.Add(uint64(seq), rec.Split, rec.Position)
+		}
+		if r.first == 0 {
+			r.first = seq
+		}
 	}
 	return err
 }
@@ -331,10 +357,37 @@ func (r *Runner[E]) reject(rec *stream.Record, class string, err error) error {
 	return nil
 }
 
-// settle lets the books of the dead letters follow those of the writer.
+// settle lets the books of the dead letters and of the low-water marks follow those of the writer.
 func (r *Runner[E]) settle() error {
-	if r.letters != nil {
-		r.letters.settle(r.writer)
+	if r.letters != nil || r.marks != nil {
+		r.ranges = r.writer.AppendSettled(r.ranges[:0])
+		r.letters.settle(r.ranges)
+		for _, x := range r.ranges {
+			if r.marks != nil {
+				r.marks.Settle(uint64(x.First), uint64(x.Last))
+			}
+			if r.old > 0 && (r.first == 0 || x.First < r.first) {
+				r.old -= int64(x.Last-x.First) + 1
+			}
+		}
 	}
 	return r.letters.failed()
+}
+
+// replays: a checkpoint of now needs positions only. What an earlier life had
+// taken from the source and left as entries, the source does not give again.
+func (r *Runner[E]) replays() bool {
+	if r.marks == nil {
+		return false
+	}
+	_ = r.settle() // its error is the caller's to find
+	return r.old <= 0
+}
+
+// lowWater is, for each split, the position up to which everything is settled.
+func (r *Runner[E]) lowWater() []stream.Split {
+	if r.idle() { // broken records, which have no sequence, may be the last
+		return r.positions.clone().splits
+	}
+	return r.marks.Positions()
 }

@@ -1,12 +1,9 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -17,7 +14,6 @@ import (
 	"github.com/spillway-go/spillway/asyncsink"
 	"github.com/spillway-go/spillway/asyncsink/limits"
 	"github.com/spillway-go/spillway/checkpoint"
-	"github.com/spillway-go/spillway/statecodec"
 )
 
 func TestAJobEndsWithItsSourceAndEverythingSettled(t *testing.T) {
@@ -250,44 +246,35 @@ func TestACheckpointHoldsARecordOrItsPositionNeverBoth(t *testing.T) {
 
 // checkNewest reads the newest checkpoint: what it holds lies before its position, each once.
 func checkNewest(t *testing.T, dir string) int {
-	files, err := filepath.Glob(filepath.Join(dir, "test", "0", "chk-*"))
-	require.NoError(t, err)
-	if len(files) == 0 {
+	all := checkpoints(t, dir)
+	if len(all) == 0 {
 		return 0
 	}
-	data, err := os.ReadFile(files[len(files)-1])
-	if err != nil {
+	c := all[len(all)-1]
+	file, err := c.Open(context.Background(), c.State())
+	if errors.Is(err, fs.ErrNotExist) {
 		return 0 // pruned in between
 	}
-	if bytes.HasSuffix([]byte(files[len(files)-1]), []byte(".tmp")) {
-		return 0
-	}
-	var p positions
-	_, err = readCheckpoint(bytes.NewReader(data), "sink", &p)
 	require.NoError(t, err)
+	defer file.Close()
+	var p positions
+	require.NoError(t, readState(file, "sink", false, &p))
 	position, err := strconv.Atoi(p.String())
 	require.NoError(t, err)
-	dec, err := statecodec.NewDecoder(bytes.NewReader(data), statecodec.Caps{})
-	require.NoError(t, err)
 	seen := map[string]bool{}
-	for {
-		section, err := dec.Next()
-		if err == io.EOF {
-			return 1
+	for e, err := range c.Contents(context.Background(), nil) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0
 		}
 		require.NoError(t, err)
-		if section.Kind != statecodec.KindBuffer {
-			continue
-		}
-		var e statecodec.Entry
-		for dec.Entry(&e) == nil {
-			n, err := strconv.Atoi(string(e.Data))
-			require.NoError(t, err)
-			require.Less(t, n, position, "held, and to be read again")
-			require.False(t, seen[string(e.Data)], "held twice")
-			seen[string(e.Data)] = true
-		}
+		n, err := strconv.Atoi(string(e.Data))
+		require.NoError(t, err)
+		require.Less(t, n, position, "held, and to be read again")
+		require.False(t, seen[string(e.Data)], "held twice")
+		seen[string(e.Data)] = true
 	}
+	require.Len(t, seen, int(c.Entries))
+	return 1
 }
 
 func TestAStopLosesNothingThatASourceWithoutReplayHasGiven(t *testing.T) {

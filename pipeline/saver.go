@@ -1,9 +1,11 @@
 package pipeline
 
 import (
-	"encoding/binary"
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spillway-go/spillway/asyncsink"
@@ -14,123 +16,54 @@ import (
 
 // saver takes checkpoints: at an interval, and a last one. Nil: there is no state.
 type saver[E any] struct {
-	dir      *checkpoint.Dir
-	job      checkpoint.Job
-	interval time.Duration
-	id       uint64 // of the newest
-	release  func() // of the checkpoint that is being taken back
-	begun    time.Time
-	saving   bool
-	saved    footprint // when the newest was taken
+	State
+	history *checkpoint.History
+	job     checkpoint.Job
+	writer  string // its name in the state
+	begun   time.Time
+	saving  bool
+	saved   footprint // when the newest was taken
+	failed  int       // checkpoints in a row
+	err     error     // why no more can be taken
+	swept   time.Time
+
+	from    *checkpoint.Checkpoint // that this life began with; nil: none
+	release func()                 // of it, while it is being taken back
+	foreign bool                   // its files are not ours, and no checkpoint has copies of them yet
+	own     files                  // that the newest checkpoint of this life names, by the names that the writer knows
+
+	mu     sync.Mutex             // guards what follows, which the writer's readers look at
+	copies files                  // of its files, by their names there
+	newest *checkpoint.Checkpoint // that names the copies
 }
+
+// files are data files by the names that the writer knows them by.
+type files map[string]checkpoint.File
 
 // footprint tells whether anything has happened between two moments.
 type footprint struct{ read, broken, restored, delivered, dead, rejected int64 }
 
-func openState[E any](r *Runner[E]) (*saver[E], error) {
+// CheckpointError says that so many checkpoints in a row have failed that the job ends.
+type CheckpointError struct {
+	Failed int
+	Err    error // why the last one did
+}
+
+func (e *CheckpointError) Error() string {
+	return fmt.Sprintf("%d checkpoints in a row have failed, above the limit of state.tolerate: %v", e.Failed, e.Err)
+}
+
+// Unwrap is why the last one failed.
+func (e *CheckpointError) Unwrap() error { return e.Err }
+
+func openState[E any](r *Runner[E], writer string) (*saver[E], error) {
+	s := r.job.State
 	job := checkpoint.Job{Name: r.job.Name, Instance: r.job.Instance}
-	dir, err := checkpoint.OpenDir(r.job.State.Dir, job)
+	h, err := checkpoint.Open(r.reading, s.Store, job, checkpoint.Options{Retained: s.Retained, Program: s.Program, Logger: r.log})
 	if err != nil {
 		return nil, err
 	}
-	return &saver[E]{dir: dir, job: job, interval: r.job.State.Interval}, nil
-}
-
-const (
-	sourceOperator = "source"
-	positionsCodec = "spillway.positions"
-)
-
-// restore reads the newest checkpoint: the positions, and what the writer is to take back.
-func (s *saver[E]) restore(writer string, p *positions, log func(id uint64, entries int)) (*asyncsink.Restore, int, error) {
-	c, err := s.dir.Latest()
-	if err != nil || c == nil {
-		return nil, 0, err
-	}
-	s.id = c.ID
-	s.release = s.dir.Retain(c.ID)
-	file, err := c.Open()
-	if err != nil {
-		return nil, 0, err
-	}
-	defer file.Close()
-	entries, err := readCheckpoint(file, writer, p)
-	if errors.As(err, new(*UnknownOperatorError)) {
-		return nil, 0, err
-	}
-	if err != nil {
-		return nil, 0, &checkpoint.DamagedError{Path: c.Path, Err: err,
-			Advice: "move it away to go back to the checkpoint before it, at the price of duplicates"}
-	}
-	log(c.ID, entries)
-	return &asyncsink.Restore{
-		Checkpoint: c.ID,
-		Open:       c.Open,
-		// The last life closed its writer before it took this one, and no life came between.
-		Exact: c.Header.Final && c.Header.Epoch+1 == s.dir.Epoch(),
-	}, entries, nil
-}
-
-func readCheckpoint(file io.Reader, writer string, p *positions) (entries int, err error) {
-	dec, err := statecodec.NewDecoder(file, statecodec.Caps{})
-	if err != nil {
-		return 0, err
-	}
-	for {
-		section, err := dec.Next()
-		if err == io.EOF {
-			return entries, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		switch {
-		case section.Kind == statecodec.KindSource && section.Codec == positionsCodec:
-			if err := readPositions(dec, p); err != nil {
-				return 0, err
-			}
-		case section.Kind == statecodec.KindSource && section.Operator != sourceOperator,
-			section.Kind != statecodec.KindSource && section.Operator != writer:
-			return 0, &UnknownOperatorError{section.Operator, writer}
-		case section.Kind == statecodec.KindBuffer || section.Kind == statecodec.KindDead:
-			var e statecodec.Entry
-			for err = dec.Entry(&e); err == nil; err = dec.Entry(&e) {
-				entries++
-			}
-			if err != io.EOF {
-				return 0, err
-			}
-		}
-	}
-}
-
-func readPositions(dec *statecodec.Decoder, p *positions) error {
-	for {
-		blob, err := dec.Blob()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		n, k := binary.Uvarint(blob)
-		if k <= 0 || n > uint64(len(blob)-k) {
-			return errors.New("a position of the source is malformed")
-		}
-		p.set(string(blob[k:k+int(n)]), blob[k+int(n):])
-	}
-}
-
-func encodePositions(enc *statecodec.Encoder, splits []stream.Split) error {
-	err := enc.Begin(statecodec.Section{Operator: sourceOperator, Kind: statecodec.KindSource, Codec: positionsCodec})
-	for _, s := range splits {
-		if err != nil {
-			return err
-		}
-		blob := binary.AppendUvarint(nil, uint64(len(s.ID)))
-		err = enc.Blob(append(append(blob, s.ID...), s.Position...))
-	}
-	return err
+	return &saver[E]{State: s, history: h, job: h.Job(), writer: writer, own: files{}}, nil
 }
 
 // start plans the first checkpoint.
@@ -143,9 +76,9 @@ func (s *saver[E]) start(r *Runner[E]) error {
 }
 
 func (s *saver[E]) plan(r *Runner[E]) error {
-	wait := s.interval
+	wait := s.Interval
 	if !s.begun.IsZero() {
-		wait = max(0, s.interval-time.Since(s.begun))
+		wait = max(s.MinPause, s.Interval-time.Since(s.begun))
 	}
 	_, err := r.timers.After(wait, "checkpoint", func() {
 		s.begun = time.Now()
@@ -165,10 +98,31 @@ func (s *saver[E]) look(r *Runner[E]) footprint {
 	}
 }
 
+// contents is what a checkpoint is made of.
+type contents[E any] struct {
+	positions []stream.Split
+	snap      *asyncsink.Snapshot[E] // nil: nothing is held, or the source gives it again
+	entries   int
+	final     bool
+}
+
+// now is what a checkpoint of this moment holds: position and writer in one.
+func (s *saver[E]) now(r *Runner[E], snap *asyncsink.Snapshot[E]) contents[E] {
+	c := contents[E]{positions: r.positions.clone().splits, snap: snap, final: snap == nil || snap.Final()}
+	if snap != nil && r.replays() {
+		snap.Close()
+		c.positions, c.snap = r.lowWater(), nil
+	}
+	if c.snap != nil {
+		c.entries = c.snap.Len()
+	}
+	return c
+}
+
 // take reads position and writer in one moment, and writes them beside the loop.
 func (s *saver[E]) take(r *Runner[E]) {
 	now := s.look(r)
-	if now == s.saved || r.letters.failed() != nil {
+	if now == s.saved || s.err != nil || r.letters.failed() != nil || r.writer.Err() != nil {
 		_ = s.plan(r) // refused only when the run is over
 		return
 	}
@@ -176,48 +130,82 @@ func (s *saver[E]) take(r *Runner[E]) {
 	if err != nil {
 		return // closed: the last checkpoint is finish's
 	}
-	s.id++
+	c := s.now(r, snap)
 	s.saving = true
-	id, splits := s.id, r.positions.clone().splits
 	go func() {
-		err := s.write(id, splits, snap)
-		snap.Close()
+		ctx, cancel := context.WithTimeout(r.hard, s.Timeout)
+		defer cancel()
+		w, err := s.write(ctx, c, func(ctx context.Context) error { return r.works(ctx) })
+		s.sweep(ctx, r)
+		if c.snap != nil {
+			c.snap.Close()
+		}
 		r.execute("checkpoint written", func() {
 			s.saving = false
-			if err != nil {
-				r.log.Error("checkpoint failed: the one before it stays the newest", "id", id, "error", err)
-			} else {
-				s.saved = now
-				r.log.Info("checkpoint", "id", id, "entries", snap.Len())
-				if s.release != nil && r.writer.Stats().Restored.Entries >= r.restored {
-					s.release()
-					s.release = nil
-				}
-			}
+			s.done(r, w, c, now, err)
 			_ = s.plan(r)
 		})
 	}()
 }
 
-func (s *saver[E]) write(id uint64, splits []stream.Split, snap *asyncsink.Snapshot[E]) error {
-	return s.dir.Write(id, func(out io.Writer) error {
-		enc, err := statecodec.NewEncoder(out, statecodec.Header{
-			Job: s.job.Name, Instance: s.job.Instance, Checkpoint: id, Epoch: s.dir.Epoch(),
-			Time: time.Now().UnixNano(), Final: snap == nil || snap.Final(),
-		})
-		if err != nil {
-			return err
+// works asks the loop whether the writer still works: a failure of the sink fails the checkpoint
+// that is being taken, not the one after it.
+func (r *Runner[E]) works(ctx context.Context) error {
+	answer := make(chan error, 1)
+	r.execute("checkpoint asks for failures", func() { answer <- r.writer.Err() })
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// done books a checkpoint.
+func (s *saver[E]) done(r *Runner[E], w *written, c contents[E], look footprint, err error) {
+	if err != nil {
+		s.failed++
+		r.log.Error("checkpoint failed: the one before it stays the newest", "in_a_row", s.failed, "error", err)
+		switch {
+		case errors.As(err, new(*checkpoint.StaleEpochError)):
+			s.err = err
+		case s.Tolerate > 0 && s.failed > s.Tolerate:
+			s.err = &CheckpointError{s.failed, err}
 		}
-		if err := encodePositions(enc, splits); err != nil {
-			return err
-		}
-		if snap != nil {
-			if err := snap.Encode(enc); err != nil {
-				return err
-			}
-		}
-		return enc.Close()
-	})
+		return
+	}
+	s.failed, s.saved = 0, look
+	s.took(r, w, c)
+	if s.release != nil && r.writer.Stats().Restored.Entries >= r.restored {
+		s.release()
+		s.release = nil
+	}
+}
+
+func (s *saver[E]) took(r *Runner[E], w *written, c contents[E]) {
+	s.own = w.own
+	if s.foreign {
+		s.foreign = false
+		s.mu.Lock()
+		s.copies, s.newest = w.copies, w.Checkpoint
+		s.mu.Unlock()
+	}
+	r.log.Info("checkpoint", "id", w.ID, "entries", c.entries)
+}
+
+const sweepEvery = 10 * time.Minute
+
+// sweep removes, now and then, what crashes left.
+func (s *saver[E]) sweep(ctx context.Context, r *Runner[E]) {
+	if !s.swept.IsZero() && time.Since(s.swept) < sweepEvery {
+		return
+	}
+	s.swept = time.Now()
+	if n, err := s.history.Sweep(ctx); err != nil {
+		r.log.Warn("files that no checkpoint names could not be removed", "error", err)
+	} else if n > 0 {
+		r.log.Info("files that no checkpoint names were removed", "files", n)
+	}
 }
 
 // last writes the final checkpoint: left is nil when everything is settled.
@@ -227,20 +215,132 @@ func (s *saver[E]) last(r *Runner[E], left *asyncsink.Snapshot[E]) (entries int,
 			return 0, err
 		}
 	}
-	s.id++
-	if left != nil {
-		entries = left.Len()
-	}
-	if err := s.write(s.id, r.positions.splits, left); err != nil {
+	c := s.now(r, left)
+	ctx, cancel := context.WithTimeout(background, s.Timeout)
+	defer cancel()
+	w, err := s.write(ctx, c, func(context.Context) error { return nil })
+	if err != nil {
 		return 0, err
 	}
-	r.log.Info("checkpoint", "id", s.id, "entries", entries)
-	return entries, nil
+	s.took(r, w, c)
+	return c.entries, nil
+}
+
+// written is a checkpoint that is complete.
+type written struct {
+	*checkpoint.Checkpoint
+	own    files
+	copies files // of the files of another's, by their names there
+}
+
+// write makes a checkpoint. Just before it is published it asks whether it still may be.
+func (s *saver[E]) write(ctx context.Context, c contents[E], ask func(context.Context) error) (*written, error) {
+	out := &written{own: files{}, copies: files{}}
+	var changes *asyncsink.Changes[E]
+	var state checkpoint.File
+	check, err := s.history.Write(ctx, func(ctx context.Context, d *checkpoint.Draft) (err error) {
+		if c.snap != nil {
+			if changes, err = c.snap.Changes(ctx, &sharing[E]{s, d, out}); err != nil {
+				return err
+			}
+		}
+		state, err = d.Put(ctx, checkpoint.RoleState, func(w io.Writer) error { return s.encode(w, d, c, changes) })
+		if err != nil {
+			return err
+		}
+		d.Describe(describe(s.writer, c, changes))
+		return ask(ctx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Checkpoint, out.own[state.Name] = check, state
+	if changes != nil {
+		changes.Saved(state.Name)
+	}
+	return out, nil
+}
+
+func describe[E any](writer string, c contents[E], changes *asyncsink.Changes[E]) checkpoint.Description {
+	d := checkpoint.Description{Final: c.final, Entries: uint64(c.entries)}
+	d.Operators = []checkpoint.Operator{{Name: sourceOperator, Kind: statecodec.KindSource.String(), Codec: positionsCodec}}
+	if changes != nil {
+		section := changes.Section()
+		d.Operators = append(d.Operators, checkpoint.Operator{
+			Name: writer, Kind: section.Kind.String(), Codec: section.Codec, CodecVersion: section.CodecVersion,
+			KeyGroups: section.KeyGroups, Entries: uint64(c.entries), Bytes: uint64(c.snap.Bytes()),
+		})
+		d.Written = uint64(changes.Written())
+		if n := section.KeyGroups; n > 0 {
+			d.KeyGroups = checkpoint.KeyGroups{First: 0, Last: n - 1, Of: n}
+		}
+	}
+	return d
+}
+
+func (s *saver[E]) encode(w io.Writer, d *checkpoint.Draft, c contents[E], changes *asyncsink.Changes[E]) error {
+	enc, err := statecodec.NewEncoder(w, statecodec.Header{
+		Job: s.job.Name, Instance: s.job.Instance, Checkpoint: d.ID(), Epoch: d.Epoch(),
+		Time: time.Now().UnixNano(), Final: c.final,
+	})
+	if err != nil {
+		return err
+	}
+	if err := encodePositions(enc, c.positions); err != nil {
+		return err
+	}
+	if changes != nil {
+		if err := changes.Encode(enc); err != nil {
+			return err
+		}
+	}
+	return enc.Close()
+}
+
+// sharing gives the writer's files to a draft.
+type sharing[E any] struct {
+	s   *saver[E]
+	d   *checkpoint.Draft
+	out *written
+}
+
+// Share implements asyncsink.Files.
+func (x *sharing[E]) Share(ctx context.Context, f asyncsink.File) (string, error) {
+	got, err := x.share(ctx, f)
+	if err != nil {
+		return "", err
+	}
+	x.out.own[got.Name] = got
+	return got.Name, nil
+}
+
+func (x *sharing[E]) share(ctx context.Context, f asyncsink.File) (checkpoint.File, error) {
+	if f.Name == "" {
+		return x.d.Import(ctx, f.Path, checkpoint.File{Size: f.Size, CRC32C: checkpoint.CRC(f.CRC32C), Entries: uint64(f.Entries)})
+	}
+	if x.s.foreign { // no checkpoint of ours has been complete, so that this is a file of the one we began with
+		got, err := x.d.CopyFrom(ctx, x.s.from, checkpoint.File{Name: f.Name})
+		x.out.copies[f.Name] = got
+		return got, err
+	}
+	own, ok := x.s.own[f.Name]
+	if !ok {
+		return own, fmt.Errorf("file %s is in no checkpoint of this job", f.Name)
+	}
+	return own, x.d.Share(own)
+}
+
+// broken is why no more checkpoints can be taken.
+func (s *saver[E]) broken() error {
+	if s == nil {
+		return nil
+	}
+	return s.err
 }
 
 func (s *saver[E]) close() error {
 	if s == nil {
 		return nil
 	}
-	return s.dir.Close()
+	return s.history.Close()
 }

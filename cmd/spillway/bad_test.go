@@ -2,13 +2,9 @@ package main
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"hash/crc32"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -119,35 +115,25 @@ func TestWhatTheServiceRejectsGoesToTheDeadLettersWithItsOrigin(t *testing.T) {
 }
 
 func TestAStateThatIsNotOursIsRefused(t *testing.T) {
-	newest := func(w *world) string {
-		all, err := filepath.Glob("state/orders/0/chk-*")
-		require.NoError(w, err)
-		require.NotEmpty(w, all)
-		return slices.Max(all)
-	}
 	for name, c := range map[string]struct {
 		spoil func(w *world)
+		args  []string
 		says  string
 	}{
 		"locked": {func(w *world) {
-			dir, err := checkpoint.OpenDir("state", checkpoint.Job{Name: "orders"})
+			local, err := checkpoint.OpenLocal("state")
 			require.NoError(w, err)
-			w.Cleanup(func() { _ = dir.Close() })
-		}, "is in use by process"},
-		"damaged": {func(w *world) {
-			b := []byte(w.read(newest(w)))
-			b[len(b)/2] ^= 1
-			w.write(newest(w), string(b))
-		}, "is damaged at byte"},
-		"no checkpoint at all": {func(w *world) { w.write(newest(w), "something else") }, "is damaged at byte 0"},
-		"newer": {func(w *world) {
-			b := []byte(w.read(newest(w)))
-			b[8] = 99 // the format's version; the CRC behind the prefix is right
-			binary.LittleEndian.PutUint32(b[16:], crc32.Checksum(b[:16], crc32.MakeTable(crc32.Castagnoli)))
-			w.write(newest(w), string(b))
-		}, "has version 99"},
-		"another job's":   {func(w *world) { w.write("state/orders/0/JOB", `{"name":"others","instance":"0"}`) }, `belongs to job "others"`},
-		"of another file": {func(w *world) { w.write("in.jsonl", numbered(5, 100)) }, "in.jsonl is not the file that was read up to"},
+			lock, err := local.Lock(w.Context(), "orders/0/LOCK")
+			require.NoError(w, err)
+			w.Cleanup(func() { _ = lock.Close() })
+		}, nil, "is in use by process"},
+		"damaged":            {func(w *world) { w.flip(w.newest()) }, nil, "is damaged at byte"},
+		"damaged data":       {func(w *world) { w.flip(w.data()) }, nil, "is damaged at byte"},
+		"without a file":     {func(w *world) { require.NoError(w, os.Remove(w.data())) }, nil, "is damaged at byte 0: file does not exist"},
+		"no manifest at all": {func(w *world) { w.write(w.newest(), "something else") }, nil, "is damaged at byte 14: it is not whole"},
+		"newer":              {func(w *world) { w.newer(w.newest()) }, nil, "checkpoint manifest has version 99"},
+		"another job's":      {func(w *world) { require.NoError(w, os.Rename("state/orders", "state/others")) }, []string{"--name=others"}, `belongs to job "orders"`},
+		"of another file":    {func(w *world) { w.write("in.jsonl", numbered(5, 100)) }, nil, "in.jsonl is not the file that was read up to"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -155,11 +141,9 @@ func TestAStateThatIsNotOursIsRefused(t *testing.T) {
 				w.write("in.jsonl", numbered(0, 100))
 				require.Equal(w, 0, w.job().code)
 				c.spoil(w)
-				before := w.read(newest(w))
-				r := w.job()
+				r := w.job(c.args...)
 				r.ended(w, 4, "failed", counts{})
 				require.Contains(w, r.stderr, c.says)
-				require.Equal(w, before, w.read(newest(w)), "nothing was written")
 			})
 		})
 	}

@@ -24,15 +24,17 @@ type command struct {
 	usage   string // what follows the name
 	summary string
 	run     func(process) int // its args are those behind the name
+	help    func(io.Writer)   // nil: the summary says all
 }
 
 // commands are all there are, as help lists them. A function, since help is one of them.
 func commands() []command {
 	return []command{
-		{"run", " FILE.yaml [--FIELD=VALUE ...]", "run the job that a file describes (- is standard input); --help lists all values", runJob},
-		{"demo", "", "run a job on an embedded Kinesis that throttles, fails and cuts connections, kill it in the middle, and count what arrived", runDemo},
-		{"version", "", "say which build this is", version},
-		{"help", "", "say this", help},
+		{"run", " FILE.yaml [--FIELD=VALUE ...]", "run the job that a file describes (- is standard input); --help lists all values", runJob, runHelp},
+		{"demo", "", "run a job on an embedded Kinesis that throttles, fails and cuts connections, kill it in the middle, and count what arrived", runDemo, nil},
+		{"state", " ls|inspect|verify URL [JOB[/INSTANCE]]", "look into the state of jobs, and see whether it is whole; spillway help state says more", state, stateHelp},
+		{"version", "", "say which build this is", version, nil},
+		{"help", " [COMMAND]", "say this, or more about a command", help, nil},
 	}
 }
 
@@ -49,11 +51,20 @@ func run(p process) int {
 	case "-version", "--version":
 		name = "version"
 	}
+	c, err := find(name)
+	if err != nil {
+		fmt.Fprintln(p.stderr, err)
+		return exitUsage
+	}
+	p.args = p.args[1:]
+	return c.run(p)
+}
+
+func find(name string) (command, error) {
 	var names []string
 	for _, c := range commands() {
 		if c.name == name {
-			p.args = p.args[1:]
-			return c.run(p)
+			return c, nil
 		}
 		names = append(names, c.name)
 	}
@@ -61,8 +72,7 @@ func run(p process) int {
 	if close := config.Closest(name, names); close != "" {
 		hint = "did you mean " + close + "?"
 	}
-	fmt.Fprintf(p.stderr, "spillway: %q: unknown command: %s\n", name, hint)
-	return exitUsage
+	return command{}, fmt.Errorf("spillway: %q: unknown command: %s", name, hint)
 }
 
 func usage(w io.Writer) {
@@ -73,12 +83,32 @@ func usage(w io.Writer) {
 }
 
 func help(p process) int {
-	usage(p.stdout)
+	if len(p.args) == 0 {
+		usage(p.stdout)
+		return exitSettled
+	}
+	c, err := find(p.args[0])
+	if err != nil {
+		fmt.Fprintln(p.stderr, err)
+		return exitUsage
+	}
+	if c.help == nil {
+		fmt.Fprintf(p.stdout, "spillway %s%s\n    %s\n", c.name, c.usage, c.summary)
+		return exitSettled
+	}
+	c.help(p.stdout)
 	return exitSettled
 }
 
 func version(p process) int {
-	version, revision := "(devel)", ""
+	version, revision := build()
+	fmt.Fprintf(p.stdout, "spillway %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return exitSettled
+}
+
+// build is the version of this program, and the revision that it was built from, with a space before it, if that is known.
+func build() (version, revision string) {
+	version = "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; v != "" {
 			version = v
@@ -89,6 +119,5 @@ func version(p process) int {
 			}
 		}
 	}
-	fmt.Fprintf(p.stdout, "spillway %s%s %s %s/%s\n", version, revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return exitSettled
+	return version, revision
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spillway-go/spillway/asyncsink"
 	"github.com/spillway-go/spillway/checkpoint"
+	"github.com/spillway-go/spillway/checkpoint/blobstore"
 	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
 	"github.com/spillway-go/spillway/connectors/file"
 	"github.com/spillway-go/spillway/pipeline"
@@ -51,6 +52,8 @@ func status(r pipeline.Result) int {
 		return exitStopped
 	case is[config.Faults](r.Err):
 		return exitUsage
+	case is[*pipeline.CheckpointError](r.Err): // whatever made them fail
+		return exitFailed
 	case stateRefused(r.Err):
 		return exitState
 	}
@@ -60,6 +63,7 @@ func status(r pipeline.Result) int {
 // stateRefused says whether an error is about the state and not about the work: to start again will not help.
 func stateRefused(err error) bool {
 	return is[*checkpoint.LockedError](err) || is[*checkpoint.OtherJobError](err) || is[*checkpoint.DamagedError](err) ||
+		is[*checkpoint.StaleEpochError](err) || is[*checkpoint.NotFoundError](err) || is[*blobstore.NotExclusiveError](err) ||
 		is[*statecodec.NewerError](err) || is[*statecodec.FormatError](err) || errors.Is(err, statecodec.ErrNotSnapshot) ||
 		is[*file.ChangedError](err) || is[*file.SplitError](err) || is[*file.PositionError](err) ||
 		is[*pipeline.UnknownSplitError](err) || is[*pipeline.UnknownOperatorError](err) || is[*asyncsink.StateError](err)

@@ -19,6 +19,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/kinesis"
 	"github.com/stretchr/testify/require"
 
+	"github.com/spillway-go/spillway/checkpoint"
+	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
 	"github.com/spillway-go/spillway/connectors/kinesis"
 	"github.com/spillway-go/spillway/connectors/kinesis/kinesistest"
 )
@@ -32,6 +34,7 @@ type world struct {
 	signals chan os.Signal
 	width   func() int
 	connect func(context.Context, kinesis.Config, *slog.Logger) (kinesis.API, error)
+	store   func(context.Context, string) (checkpoint.Store, error) // nil: config.OpenStore
 }
 
 // inWorld runs a test in a world of its own.
@@ -65,10 +68,20 @@ func (w *world) run(args ...string) ran {
 	w.Helper()
 	var stdout bytes.Buffer
 	w.stderr.reset()
-	code := run(process{
-		args: args, stdin: w.stdin, stdout: &stdout, stderr: w.stderr, listen: func() <-chan os.Signal { return w.signals }, width: w.width, connect: w.connect,
-	})
+	code := run(w.process(&stdout, args))
 	return ran{code, stdout.String(), w.stderr.String()}
+}
+
+func (w *world) process(stdout io.Writer, args []string) process {
+	store := w.store
+	if store == nil {
+		store = config.OpenStore
+	}
+	return process{
+		args: args, stdin: w.stdin, stdout: stdout, stderr: w.stderr, listen: func() <-chan os.Signal { return w.signals },
+		untilSignal: func() (context.Context, context.CancelFunc) { return context.WithCancel(w.Context()) },
+		width:       w.width, connect: w.connect, store: store,
+	}
 }
 
 // job runs job.yaml.

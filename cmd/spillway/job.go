@@ -27,7 +27,7 @@ func openSource(c config.Source, stdin io.Reader) (source, error) {
 }
 
 // newJob puts a job together.
-func newJob(p process, loaded *config.Loaded, src source, letters pipeline.DeadLetters, log *slog.Logger) pipeline.Job[kinesis.Record] {
+func newJob(p process, loaded *config.Loaded, src source, state pipeline.State, letters pipeline.DeadLetters, log *slog.Logger) pipeline.Job[kinesis.Record] {
 	j, k := &loaded.Job, loaded.Job.Sink.Kinesis
 	return pipeline.Job[kinesis.Record]{
 		Name: j.Name, Instance: j.Instance,
@@ -41,7 +41,7 @@ func newJob(p process, loaded *config.Loaded, src source, letters pipeline.DeadL
 			return w, loaded.Explain("sink.kinesis", err)
 		},
 		Writer:      k.Writer,
-		State:       pipeline.State{Dir: j.State.Dir(), Interval: j.State.Interval},
+		State:       state,
 		DeadLetters: letters,
 		Deadline:    j.Shutdown.Deadline,
 		Logger:      log,

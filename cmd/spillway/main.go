@@ -49,6 +49,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/spillway-go/spillway/checkpoint"
+	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
 	"github.com/spillway-go/spillway/connectors/kinesis"
 )
 
@@ -58,15 +60,18 @@ type process struct {
 	env            []string // NAME=VALUE
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	listen         func() <-chan os.Signal // from then on signals do not end the process
-	width          func() int              // of the terminal that stderr is, in characters; nil: it is none
+	listen         func() <-chan os.Signal                      // from then on signals do not end the process
+	untilSignal    func() (context.Context, context.CancelFunc) // that a signal ends; a second one ends the process
+	width          func() int                                   // of the terminal that stderr is, in characters; nil: it is none
 	connect        func(context.Context, kinesis.Config, *slog.Logger) (kinesis.API, error)
+	store          func(ctx context.Context, url string) (checkpoint.Store, error)
 }
 
 func main() {
 	os.Exit(run(process{
 		args: os.Args[1:], env: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		listen: listen, width: terminal(os.Stderr), connect: connect,
+		listen: listen, untilSignal: untilSignal, width: terminal(os.Stderr), connect: connect,
+		store: config.OpenStore,
 	}))
 }
 
@@ -77,6 +82,12 @@ func listen() <-chan os.Signal {
 	signals := make(chan os.Signal, 3)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return signals
+}
+
+func untilSignal() (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // terminal returns the way to ask for the width of a terminal that can redraw a line; nil: the file is none.

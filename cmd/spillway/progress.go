@@ -19,13 +19,26 @@ const (
 
 // watch shows how a job goes until ctx ends: on a terminal in the status line, elsewhere in the log.
 func watch(ctx context.Context, stats func() pipeline.Stats, s *screen, log *slog.Logger) {
-	every, span := logEvery, 1
+	meter := newMeter(s)
+	refresh(ctx, s, func() {
+		now := stats()
+		rate := meter.rate(time.Now(), now.Delivered.Entries)
+		if s.width != nil {
+			s.draw(statusLine(now, rate))
+			return
+		}
+		log.Info("progress", "rate", int64(rate), "delivered", now.Delivered.Entries, "held", now.Held().Entries,
+			"in_flight", now.InFlight.Entries, "retried", now.Retried.Entries)
+	})
+}
+
+// refresh calls show, at the pace of a terminal or of a log, until ctx ends.
+func refresh(ctx context.Context, s *screen, show func()) {
+	every := logEvery
 	if s.width != nil {
-		every, span = redraw, rateSpan
+		every = redraw
 	}
 	defer s.draw("")
-	meter := meter{span: span}
-	meter.rate(time.Now(), 0)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -33,14 +46,7 @@ func watch(ctx context.Context, stats func() pipeline.Stats, s *screen, log *slo
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			now, rate := stats(), 0.0
-			rate = meter.rate(time.Now(), now.Delivered.Entries)
-			if s.width != nil {
-				s.draw(statusLine(now, rate))
-				continue
-			}
-			log.Info("progress", "rate", int64(rate), "delivered", now.Delivered.Entries, "held", now.Held().Entries,
-				"in_flight", now.InFlight.Entries, "retried", now.Retried.Entries)
+			show()
 		}
 	}
 }
@@ -69,6 +75,16 @@ type meter struct {
 type reading struct {
 	at    time.Time
 	count int64
+}
+
+// newMeter measures at the pace of refresh, from zero and now on.
+func newMeter(s *screen) *meter {
+	m := &meter{span: 1}
+	if s.width != nil {
+		m.span = rateSpan
+	}
+	m.rate(time.Now(), 0)
+	return m
 }
 
 // rate takes a reading and returns how much a second the count has grown since the oldest one kept.

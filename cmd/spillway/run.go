@@ -20,6 +20,8 @@ Runs the job that FILE.yaml describes; - is standard input. Every value of it ca
 the environment, SPILLWAY_FIELD=VALUE with every dot and dash of FIELD an underscore. A flag goes before the environment, and that
 before FILE, which may be left out. SIGTERM and SIGINT drain and stop; a second one saves and stops at once.
 
+A job goes on from its newest checkpoint. --restore begins with another one, and --skip-damaged goes on without what can't be read.
+
 Exit status: 0 all settled, 1 failed, 2 usage or configuration, 3 stopped with what is left saved, 4 state refused.
 
 A FILE:
@@ -33,12 +35,16 @@ A FILE:
 FIELDs:
 `
 
+func runHelp(w io.Writer) {
+	fmt.Fprint(w, runUsage)
+	config.Help(w)
+}
+
 // runJob is the command run.
 func runJob(p process) int {
 	loaded, err := config.Load(p.args, p.env, p.stdin)
 	if loaded.Help {
-		fmt.Fprint(p.stdout, runUsage)
-		config.Help(p.stdout)
+		runHelp(p.stdout)
 		return exitSettled
 	}
 	if err != nil {
@@ -67,13 +73,21 @@ func execute(p process, loaded *config.Loaded, screen *screen, log *slog.Logger)
 	if err != nil {
 		return failed(errors.Join(err, closeLetters()))
 	}
-	runner, err := pipeline.New(newJob(p, loaded, src, letters, log))
+	state, err := openState(p, loaded)
 	if err != nil {
 		return failed(errors.Join(err, src.Close(), closeLetters()))
 	}
+	runner, err := pipeline.New(newJob(p, loaded, src, state, letters, log))
+	if err != nil {
+		return failed(errors.Join(err, closeState(state), src.Close(), closeLetters()))
+	}
 	result, ended := supervise(signals, runner, screen, log)
-	if !ended { // it still uses the letters
+	if !ended { // it still uses the letters and the state
 		return result
+	}
+	result.Err = whatThereIs(result.Err, state)
+	if err := closeState(state); err != nil {
+		log.Warn("the store of the state could not be closed", "error", err)
 	}
 	if err := closeLetters(); err != nil {
 		result.Outcome, result.Err = pipeline.Failed, errors.Join(result.Err, err)
@@ -127,15 +141,17 @@ func report(stderr io.Writer, log *slog.Logger, result pipeline.Result) {
 	}
 }
 
+// flatten takes joined errors apart. One that says something of its own about several others stays whole.
 func flatten(err error) (all []error) {
 	if err == nil {
 		return nil
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, one := range joined.Unwrap() {
-			all = append(all, flatten(one)...)
-		}
-		return all
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || err.Error() != fmt.Sprint(errors.Join(joined.Unwrap()...)) {
+		return []error{err}
 	}
-	return []error{err}
+	for _, one := range joined.Unwrap() {
+		all = append(all, flatten(one)...)
+	}
+	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/spillway-go/spillway/cmd/spillway/internal/config"
 	"github.com/spillway-go/spillway/connectors/kinesis/kinesistest"
 )
 
@@ -177,7 +178,7 @@ func TestNothingHangsOnAClosedOutput(t *testing.T) {
 		require.NoError(w, in.Close())
 		code := run(process{
 			args:  []string{"run", "--name=x", "--source.stdin", "--sink.kinesis.stream=s"},
-			stdin: strings.NewReader("a\n"), stdout: out, stderr: out, listen: func() <-chan os.Signal { return w.signals }, connect: w.connect,
+			stdin: strings.NewReader("a\n"), stdout: out, stderr: out, listen: func() <-chan os.Signal { return w.signals }, connect: w.connect, store: config.OpenStore,
 		})
 		require.Equal(w, 0, code)
 	})

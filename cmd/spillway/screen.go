@@ -45,3 +45,17 @@ func (s *screen) draw(status string) {
 	s.status = status
 	_, _ = io.WriteString(s.w, clear+status)
 }
+
+// print writes lines to another file, which may be the same terminal.
+func (s *screen) print(w io.Writer, lines string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status == "" {
+		_, err := io.WriteString(w, lines)
+		return err
+	}
+	_, _ = io.WriteString(s.w, clear)
+	_, err := io.WriteString(w, lines)
+	_, _ = io.WriteString(s.w, s.status)
+	return err
+}

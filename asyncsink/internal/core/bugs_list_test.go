@@ -118,7 +118,7 @@ var seededBugs = []seededBug{
 	},
 	{
 		"a snapshot forgets dead letters that are not written", "snapshot.go",
-		"if at.state.settled[i/64]>>(i%64)&1 == 0 && !yield", "if at.state.settled[i/64]>>(i%64)&1 == 0 && at.state.deaths[uint16(i)] == nil && !yield",
+		"if v.at.state.settled[i/64]>>(i%64)&1 == 0 && !yield", "if v.at.state.settled[i/64]>>(i%64)&1 == 0 && v.at.state.deaths[uint16(i)] == nil && !yield",
 	},
 	{
 		"a possible duplicate is forgotten while it waits", "batch.go",
@@ -127,6 +127,28 @@ var seededBugs = []seededBug{
 	{
 		"restored entries lose their attempts", "log.go",
 		"st.attempts[r.off()] = uint16(min(h.Attempts, 1<<16-1))", "st.attempts[r.off()] = 0",
+	},
+
+	// What lies on disk, and what earlier lives have settled.
+	{
+		"a new entry passes those on disk", "core.go",
+		"if c.feeding || !keep && !c.HasRoom(size) {", "if !keep && !c.HasRoom(size) {",
+	},
+	{
+		"what an earlier life has settled is sent again", "log.go",
+		"for c.ids != nil && l.front.off < c.n && l.isSettled(l.front) {", "for false {",
+	},
+	{
+		"a spilled entry is booked twice", "core.go",
+		"c.Ledger.Spilled.sub(1, size)", "c.Ledger.Restored.add(1, size)",
+	},
+	{
+		"a life gives a sequence of the one before it again", "core.go",
+		"func (c *Core[E]) Resume(last Seq) { c.given = last }", "func (c *Core[E]) Resume(last Seq) { c.given = last - 1 }",
+	},
+	{
+		"what waits on disk is not asked for again once read", "core.go",
+		"c.feeding, c.fedAt = more, -1", "c.feeding = more",
 	},
 
 	// Dead letters.

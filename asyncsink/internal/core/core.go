@@ -249,8 +249,8 @@ func (c *Core[E]) Feed(more bool) {
 	c.feeding, c.fedAt = more, -1
 }
 
-// Flush asks that what was accepted so far be sent, without waiting for full batches.
-func (c *Core[E]) Flush() { c.flushTo = c.Last() }
+// Flush asks that what is in memory now be sent, without waiting for full batches.
+func (c *Core[E]) Flush() { c.flushTo = c.log.last }
 
 // EndOfInput ends acceptance; what is held goes without waiting for full batches.
 func (c *Core[E]) EndOfInput() { c.ended = true }

@@ -25,6 +25,7 @@ func (r ref) off() int          { return int(r & (chunkLen - 1)) }
 // that a batch is a run and settling is a mask.
 type chunk[E any] struct {
 	first   Seq
+	number  uint64 // of those made
 	n       int
 	sealed  bool // takes no more entries
 	dirty   int  // runs that settled under a snapshot and are not cleared
@@ -64,6 +65,7 @@ type arrivals[E any] struct {
 	slab   []slot[E]
 	free   []int
 	pool   []slot[E] // a few cleared chunks, against garbage in steady state
+	grown  uint64    // chunks made so far
 	oldest int       // slot, or -1
 	newest int
 	tail   *chunk[E] // the newest, or nil
@@ -186,7 +188,8 @@ func (l *arrivals[E]) grow() *chunk[E] {
 	}
 	c := s.chunk
 	s.state.made = l.snapshots
-	c.first, c.n, c.sealed, c.made, c.ids = l.last+1, 0, false, l.snapshots, nil
+	l.grown++
+	c.first, c.number, c.n, c.sealed, c.made, c.ids = l.last+1, l.grown, 0, false, l.snapshots, nil
 	c.older, c.newer = l.newest, -1
 	at := len(l.slab)
 	if n := len(l.free); n > 0 {

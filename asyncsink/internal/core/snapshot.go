@@ -79,7 +79,9 @@ func (c *Core[E]) divertKey(hash uint64) {
 // All yields the entries in arrival order.
 func (s *Snapshot[E]) All() iter.Seq[Held[E]] {
 	return func(yield func(Held[E]) bool) {
-		for _, v := range s.Views() {
+		views := s.Views()
+		for k := range views {
+			v := &views[k]
 			for i := range v.n {
 				if v.at.state.settled[i/64]>>(i%64)&1 == 0 && !yield(v.Held(i)) {
 					return
@@ -94,23 +96,36 @@ func (s *Snapshot[E]) All() iter.Seq[Held[E]] {
 type View[E any] struct {
 	at     slot[E]
 	n      int
-	writer [16]byte
+	writer *[16]byte
 }
 
 // Views are all that was in memory, in arrival order.
 func (s *Snapshot[E]) Views() []View[E] {
 	views := make([]View[E], 0, len(s.slab))
+	first, last := ^uint64(0), uint64(0)
 	for _, at := range s.slab {
 		if at.chunk == nil {
 			continue
 		}
-		v := View[E]{at, s.n, s.writer}
+		v := View[E]{at, s.n, &s.writer}
 		if at.chunk != s.tail {
 			v.n = at.chunk.n
 		}
+		first, last = min(first, at.chunk.number), max(last, at.chunk.number)
 		views = append(views, v)
 	}
-	slices.SortFunc(views, func(a, b View[E]) int { return cmp.Compare(a.at.chunk.first, b.at.chunk.first) })
+	byNumber := func(a, b View[E]) int { return cmp.Compare(a.at.chunk.number, b.at.chunk.number) }
+	switch span := last - first + 1; {
+	case slices.IsSortedFunc(views, byNumber):
+	case span > 4*uint64(len(views)): // stragglers
+		slices.SortFunc(views, byNumber)
+	default: // numbers are dense: each view has a place of its own
+		places := make([]View[E], span)
+		for _, v := range views {
+			places[v.at.chunk.number-first] = v
+		}
+		views = slices.DeleteFunc(places, func(v View[E]) bool { return v.at.chunk == nil })
+	}
 	return views
 }
 
@@ -118,16 +133,41 @@ func (s *Snapshot[E]) Views() []View[E] {
 const Words = words
 
 // First is the sequence of the first entry.
-func (v View[E]) First() Seq { return v.at.chunk.first }
+func (v *View[E]) First() Seq { return v.at.chunk.first }
 
 // Len is how many sequences it shows, settled ones included.
-func (v View[E]) Len() int { return v.n }
+func (v *View[E]) Len() int { return v.n }
 
 // Held gives entry i, which must not be settled.
-func (v View[E]) Held(i int) Held[E] { return v.at.held(i, v.writer) }
+func (v *View[E]) Held(i int) Held[E] { return v.at.held(i, *v.writer) }
+
+// Entry gives entry i.
+func (v *View[E]) Entry(i int) E { return v.at.chunk.entries[i] }
+
+// ID gives its id.
+func (v *View[E]) ID(i int) ID {
+	if v.at.chunk.ids != nil {
+		return v.at.chunk.ids[i]
+	}
+	return ID{*v.writer, v.at.chunk.first + Seq(i)}
+}
+
+// Born is when it was accepted.
+func (v *View[E]) Born(i int) Time { return v.at.chunk.born[i] }
+
+// Attempts is how many have ended without delivery.
+func (v *View[E]) Attempts(i int) uint16 { return v.at.state.attempts[i] }
+
+// Death is why it was given up; nil: it was not.
+func (v *View[E]) Death(i int) *Death {
+	if v.at.state.deaths == nil {
+		return nil
+	}
+	return v.at.state.deaths[uint16(i)]
+}
 
 // Unsettled has a bit for each entry that is not settled.
-func (v View[E]) Unsettled() (bits [Words]uint64) {
+func (v *View[E]) Unsettled() (bits [Words]uint64) {
 	for w := range bits {
 		if n := v.n - 64*w; n > 0 {
 			bits[w] = ^v.at.state.settled[w] & (^uint64(0) >> max(0, 64-n))
@@ -137,7 +177,7 @@ func (v View[E]) Unsettled() (bits [Words]uint64) {
 }
 
 // Unsure has a bit for each entry of which an attempt may have been stored. Bits of settled entries mean nothing.
-func (v View[E]) Unsure() (bits [Words]uint64) {
+func (v *View[E]) Unsure() (bits [Words]uint64) {
 	for w := range bits {
 		bits[w] = v.at.state.unsure[w] | v.at.state.doubt[w]
 	}
@@ -145,7 +185,7 @@ func (v View[E]) Unsure() (bits [Words]uint64) {
 }
 
 // Changed says whether an entry was tried in vain or given up, so that it is not as it was written first.
-func (v View[E]) Changed() bool {
+func (v *View[E]) Changed() bool {
 	return v.at.state.attempts != [chunkLen]uint16{} || len(v.at.state.deaths) > 0
 }
 

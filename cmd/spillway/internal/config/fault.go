@@ -72,9 +72,11 @@ type place struct {
 
 const mostShown = 80 // characters of a value
 
-// shown is a value for a person: as it was written, quoted where it needs it, cut where it is long, without a password.
+// shown is a value for a person: as it was written, quoted where it needs it, cut where it is long, without a URL's password and
+// parameters.
 func shown(text string) string {
-	if u, err := url.Parse(text); err == nil && u.User != nil {
+	if u, err := url.Parse(text); err == nil && u.Host != "" && (u.User != nil || u.RawQuery != "") {
+		u.RawQuery = ""
 		text = u.Redacted()
 	}
 	text = cut(text)

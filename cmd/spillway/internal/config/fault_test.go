@@ -25,7 +25,7 @@ sink:
       rate: *a
       in_flight: 3
       retry: {base: 2h, attempts: 1.5}
-state: {url: s3://x, interval: 5us}
+state: {url: "gs://x?key=secret", interval: 5us, min_pause: 25h, timeout: 1us, tolerate: -1, retained: 1001, recover: all}
 dead_letter: {file: }
 region: x
 <<: {a: 1}
@@ -49,8 +49,13 @@ region: x
 		`p.yaml:16: sink.kinesis.writer.in_flight: not a mapping: must be a mapping with the fields requests, entries, bytes, timeout, controller, floor`,
 		`p.yaml:17: sink.kinesis.writer.retry.attempts: 1.5: must be a whole number`,
 		`p.yaml:17: sink.kinesis.writer.retry.base: 2h: must be 1ms to 1h0m0s`,
-		`p.yaml:18: state.url: s3://x: must be file: and a local folder, such as file:state; other stores can't be used yet`,
+		`p.yaml:18: state.recover: all: must be state or replay`,
+		`p.yaml:18: state.url: gs://x: must be file: and a local folder, such as file:state, or a bucket, such as s3://bucket/prefix?region=eu-central-1`,
 		`p.yaml:18: state.interval: 5us: must be 1ms to 24h`,
+		`p.yaml:18: state.timeout: 1us: must be 1ms to 24h`,
+		`p.yaml:18: state.retained: 1001: must be 1 to 1000`,
+		`p.yaml:18: state.min_pause: 25h: must be 0s to 24h`,
+		`p.yaml:18: state.tolerate: -1: must be 0 or more`,
 		`p.yaml:19: dead_letter.file.path: none: must be set`,
 		`p.yaml:20: region: unknown field: did you mean sink.kinesis.region?`,
 		`p.yaml:21: <<: a merge: must be written out: merges are not read`,

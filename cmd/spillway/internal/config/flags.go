@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"reflect"
+	"strings"
+)
 
 // option is a flag, or a variable, as it was given.
 type option struct {
@@ -8,12 +11,35 @@ type option struct {
 	text string
 }
 
+// vocabulary is the flags that a command has.
+type vocabulary struct {
+	trees   []*tree
+	command string // whose --help lists them
+}
+
+func (v vocabulary) nodes() (all []*node) {
+	for _, t := range v.trees {
+		all = append(all, t.nodes...)
+	}
+	return all
+}
+
+func (v vocabulary) find(name string) *node {
+	for _, t := range v.trees {
+		if n := t.paths[name]; n != nil {
+			return n
+		}
+	}
+	return nil
+}
+
 // commandLine is what the arguments say.
 //
 // Package flag is not used, since it stops at the first fault and at the first argument that is no flag, knows no "did you
 // mean", and sets values at once, whereas these wait for the file, which they override.
 type commandLine struct {
-	files   []string
+	vocabulary
+	files   []string // and other operands
 	options []option
 	help    bool
 	faults  Faults
@@ -21,7 +47,8 @@ type commandLine struct {
 }
 
 // parseArgs reads arguments: flags and files in any order, behind -- files only.
-func parseArgs(args []string) (c commandLine) {
+func parseArgs(args []string, v vocabulary) commandLine {
+	c := commandLine{vocabulary: v}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -43,11 +70,11 @@ func parseArgs(args []string) (c commandLine) {
 // flag reads one flag, and its value from the arguments behind it if it has none of its own.
 func (c *commandLine) flag(arg string, rest []string) []string {
 	name, text, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
-	n := lookup(func(n *node) bool { return n.path == name })
+	n := c.find(name)
 	switch {
 	case n == nil || !strings.HasPrefix(arg, "--"):
-		hint := "spillway run --help lists all flags"
-		if meant := suggestFlag(name); meant != "" {
+		hint := c.command + " --help lists all flags"
+		if meant := c.suggest(name); meant != "" {
 			hint = "did you mean --" + meant + "?"
 			c.meant = append(c.meant, meant)
 		}
@@ -56,7 +83,9 @@ func (c *commandLine) flag(arg string, rest []string) []string {
 			rest = rest[1:]
 		}
 		return rest
-	case !has && n.choice:
+	case !has && n.typ.Kind() == reflect.Bool && len(rest) > 0 && (rest[0] == "true" || rest[0] == "false"):
+		text, rest = rest[0], rest[1:]
+	case !has && (n.choice || n.typ.Kind() == reflect.Bool):
 		text = "true"
 	case !has && len(rest) == 0:
 		c.faults = append(c.faults, &Fault{Field: n.flag(), Value: "none", Bound: "must have a value, as in " + n.flag() + "=" + n.kind()})
@@ -72,9 +101,10 @@ func (c *commandLine) flag(arg string, rest []string) []string {
 	return rest
 }
 
-func suggestFlag(name string) string {
+// suggest is the flag that is probably meant.
+func (v vocabulary) suggest(name string) string {
 	var names []string
-	for _, n := range allNodes() {
+	for _, n := range v.nodes() {
 		if n.isValue() || n.choice {
 			names = append(names, n.path)
 		}
@@ -82,7 +112,7 @@ func suggestFlag(name string) string {
 	if meant := Closest(name, names); meant != "" {
 		return meant
 	}
-	return jobTree().elsewhere(name)
+	return v.trees[0].elsewhere(name)
 }
 
 func flagsBelow(n *node) (all []string) {
@@ -99,12 +129,15 @@ func environment(env []string) (options []option, warnings []string) {
 		if !strings.HasPrefix(name, envPrefix) || text == "" {
 			continue
 		}
-		n := lookup(func(n *node) bool { return (n.isValue() || n.choice) && n.env() == name })
-		if n == nil {
-			var names []string
-			for _, n := range allNodes() {
-				names = append(names, n.env())
+		var names []string
+		var n *node
+		for _, of := range ofRun().nodes() {
+			names = append(names, of.env())
+			if (of.isValue() || of.choice) && of.env() == name {
+				n = of
 			}
+		}
+		if n == nil {
 			warnings = append(warnings, "$"+name+" is ignored: no value has this name"+didYouMean(name, names, "$"))
 			continue
 		}
@@ -113,15 +146,5 @@ func environment(env []string) (options []option, warnings []string) {
 	return options, warnings
 }
 
-func allNodes() []*node {
-	return append(append([]*node(nil), jobTree().nodes...), settingsTree().nodes...)
-}
-
-func lookup(is func(*node) bool) *node {
-	for _, n := range allNodes() {
-		if is(n) {
-			return n
-		}
-	}
-	return nil
-}
+// ofRun is the vocabulary of run, in flags and in the environment.
+func ofRun() vocabulary { return vocabulary{[]*tree{jobTree(), settingsTree()}, "spillway run"} }

@@ -11,6 +11,8 @@ import (
 var notes = map[string]string{
 	"sink.kinesis.writer.batch.bytes":       "Here the default is the most that the service takes, 10 MiB.",
 	"sink.kinesis.writer.batch.entry_bytes": "Here the default is what the stream takes, and at most held.bytes.",
+	"sink.kinesis.writer.spill.dir":         "Here, with bytes set, the default is spill, beside the checkpoints, if state.url is a local folder.",
+	"sink.kinesis.writer.spill.bytes":       "Here it also turns spilling on where dir has a default.",
 }
 
 const (
@@ -24,13 +26,17 @@ func Help(w io.Writer) {
 		if t == settingsTree() {
 			fmt.Fprint(w, "\nOf the process, hence as flags and variables only:\n")
 		}
-		for _, n := range t.nodes {
-			if !n.isValue() && !n.choice {
-				continue
-			}
-			fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(n.path+" "+n.kind()))
-			wrap(w, strings.TrimSpace(n.help()+" "+notes[n.path]))
+		t.help(w, "")
+	}
+}
+
+func (t *tree) help(w io.Writer, prefix string) {
+	for _, n := range t.nodes {
+		if !n.isValue() && !n.choice {
+			continue
 		}
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(prefix+n.path+" "+n.kind()))
+		wrap(w, strings.TrimSpace(n.help()+" "+notes[n.path]))
 	}
 }
 

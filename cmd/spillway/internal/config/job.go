@@ -6,6 +6,7 @@ import (
 	"github.com/spillway-go/spillway/asyncsink"
 	"github.com/spillway-go/spillway/connectors/file"
 	"github.com/spillway-go/spillway/connectors/kinesis"
+	"github.com/spillway-go/spillway/pipeline"
 )
 
 // Job is a document.
@@ -50,13 +51,26 @@ type Kinesis struct {
 	Writer         asyncsink.Config `yaml:"writer"`
 }
 
-// State says where checkpoints are kept.
+// State says where checkpoints are kept, how often one is taken, and what is in it.
 type State struct {
-	// URL is where: file: and a local folder, such as file:state. The state lies in it under name/instance. Default: there is no
+	// URL is where: file: and a local folder, such as file:state, or a bucket of S3, or of what speaks its protocol, such as
+	// s3://bucket/prefix?region=eu-central-1. The state lies in it under name/instance. Default: there is no
 	// state; a restart begins anew.
 	URL string `yaml:"url"`
-	// Interval is the time from one checkpoint to the next. Default 1 s; 1 ms to 24 h.
+	// Interval is the time between the beginnings of two checkpoints; one that takes longer delays the next. Default 1 s; 1 ms to 24 h.
 	Interval time.Duration `yaml:"interval"`
+	// MinPause is the least time from the end of one checkpoint to the beginning of the next. Default 0; at most 24 h.
+	MinPause time.Duration `yaml:"min_pause"`
+	// Timeout is how long a checkpoint may take; then it has failed. Default 10 min; 1 ms to 24 h.
+	Timeout time.Duration `yaml:"timeout"`
+	// Tolerate is how many checkpoints may fail in a row before the job does. Default 0: any number; the newest complete one
+	// stays, and the log says so each time.
+	Tolerate int `yaml:"tolerate"`
+	// Retained is how many complete checkpoints are kept. Default 2; 1 to 1,000.
+	Retained int `yaml:"retained"`
+	// Recover is what a checkpoint holds: state, all that is held, or replay, the position of the source up to which all is
+	// settled; what lies behind it is then read and sent again. For sources that can be read again. Default state.
+	Recover pipeline.Recover `yaml:"recover"`
 }
 
 // DeadLetter says where records go that can't be delivered.
@@ -79,6 +93,16 @@ type Settings struct {
 	LogLevel Level `yaml:"log-level"`
 	// LogFormat is what a line of the log is: text, or a JSON object. Default text.
 	LogFormat Format `yaml:"log-format"`
+
+	// Restore is the checkpoint to begin with: newest, the number of one of this job, or the URL of a manifest, such as
+	// file:state/orders/0/chk-00000000000000000042, also of another job or store. Default newest, if there is one.
+	Restore string `yaml:"restore"`
+	// Claim makes the checkpoint of restore the job's own, which deletes it once newer ones have taken its place. Default: it is never
+	// touched.
+	Claim bool `yaml:"claim"`
+	// SkipDamaged goes on without entries of the state that can't be read. The damaged bytes are kept under quarantine, beside the
+	// checkpoints, and logged. Default: damage is refused.
+	SkipDamaged bool `yaml:"skip-damaged"`
 }
 
 // Format is text or json. Empty: text.

@@ -35,7 +35,7 @@ const Stdin = "-"
 // settings ask for.
 func Load(args, env []string, stdin io.Reader) (*Loaded, error) {
 	l := &Loaded{places: map[string]place{}, faulty: map[string]bool{}, meant: map[string]bool{}}
-	line := parseArgs(args)
+	line := parseArgs(args, ofRun())
 	if l.Help = line.help; l.Help {
 		return l, nil
 	}
@@ -62,10 +62,19 @@ func Load(args, env []string, stdin io.Reader) (*Loaded, error) {
 	if len(l.faults) > 0 {
 		return l, l.faults
 	}
-	if k := l.Job.Sink.Kinesis; k.Writer.Order == asyncsink.PerKey && l.Job.Source.Key == nil {
+	l.warn()
+	return l, nil
+}
+
+// warn adds what is no fault of a configuration and may be a mistake.
+func (l *Loaded) warn() {
+	w := l.Job.Sink.Kinesis.Writer
+	if w.Order == asyncsink.PerKey && l.Job.Source.Key == nil {
 		l.Warnings = append(l.Warnings, "order per_key with random keys keeps no order: say in source.key where the key is")
 	}
-	return l, nil
+	if w.Spill.Sync != asyncsink.OnCheckpoint && w.Spill.Dir == "" && w.Spill.Bytes == 0 {
+		l.Warnings = append(l.Warnings, "writer.spill.sync does nothing: nothing is spilled without writer.spill.dir or bytes")
+	}
 }
 
 // read reads the file, if there is one, and reports whether it makes sense to look for more that is wrong.
@@ -140,8 +149,15 @@ func (l *Loaded) root(n *node) reflect.Value {
 
 // validate asks every part that is there what is wrong with it.
 func (l *Loaded) validate() {
-	root := reflect.ValueOf(&l.Job).Elem()
-	for _, n := range append([]*node{jobTree().root}, jobTree().nodes...) {
+	l.ask(jobTree(), reflect.ValueOf(&l.Job).Elem())
+	l.ask(settingsTree(), reflect.ValueOf(&l.Settings).Elem())
+	if l.Settings.Restore != "" && l.Job.State.URL == "" {
+		l.fault("state.url", "none", "must be set, to restore a checkpoint")
+	}
+}
+
+func (l *Loaded) ask(t *tree, root reflect.Value) {
+	for _, n := range append([]*node{t.root}, t.nodes...) {
 		v := n.in(root, false)
 		if !v.IsValid() || n.isValue() {
 			continue

@@ -128,7 +128,7 @@ func TestAStateLiesInALocalFolder(t *testing.T) {
 		require.NoError(t, s.Validate(), url)
 		require.Equal(t, dir, s.Dir(), url)
 	}
-	for _, url := range []string{"state", "/state", "s3://b/x", "file:", "file://host/x", "file:x?y=1", "file:x#y", "FILE", ":", "file:a%00b", "file:%zz"} {
+	for _, url := range []string{"state", "/state", "gs://b/x", "s3:b/x", "s3://", "s3://b/x?key=a", "s3://u:p@b", "file:", "file://host/x", "file:x?y=1", "file:x#y", "FILE", ":", "file:a%00b", "file:%zz"} {
 		s := State{URL: url}
 		require.Error(t, s.Validate(), url)
 	}

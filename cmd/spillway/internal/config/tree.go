@@ -114,6 +114,8 @@ func (n *node) kind() string {
 		return strings.Join(enums[n.typ], "|")
 	case n.typ == reflect.TypeFor[time.Duration]():
 		return "DURATION"
+	case n.typ == reflect.TypeFor[time.Time]():
+		return "TIME"
 	case n.typ.Name() == "Bytes":
 		return "SIZE"
 	case n.typ.Kind() == reflect.Bool:

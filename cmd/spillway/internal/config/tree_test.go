@@ -12,7 +12,7 @@ func TestEveryValueHasHelpAndOneNameInEachPlace(t *testing.T) {
 	var b bytes.Buffer
 	Help(&b)
 	env := map[string]string{}
-	for _, n := range allNodes() {
+	for _, n := range ofRun().nodes() {
 		if !n.isValue() && !n.choice {
 			continue
 		}
@@ -39,7 +39,7 @@ func TestHelpNamesFieldsAsTheFileDoes(t *testing.T) {
 }
 
 func TestEveryValueCanBeRead(t *testing.T) {
-	for _, n := range allNodes() {
+	for _, n := range ofRun().nodes() {
 		if !n.isValue() {
 			continue
 		}

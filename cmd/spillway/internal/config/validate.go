@@ -2,20 +2,40 @@ package config
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/spillway-go/spillway/asyncsink/limits"
 	"github.com/spillway-go/spillway/checkpoint"
+	"github.com/spillway-go/spillway/pipeline"
 )
 
-// Validate checks the names.
+// Validate checks the names, and what parts mean for one another.
 func (j *Job) Validate() error {
+	return errors.Join(j.names(), j.replayable(), j.spills())
+}
+
+func (j *Job) names() error {
 	if j.Name == "" {
 		return fault("name", "none", "set")
 	}
 	return checkpoint.Job{Name: j.Name, Instance: j.Instance}.Validate()
+}
+
+func (j *Job) replayable() error {
+	if j.State.Recover == pipeline.Replay && j.Source.Stdin != nil {
+		return fault("state.recover", string(j.State.Recover), "state: standard input can't be read again")
+	}
+	return nil
+}
+
+// spills checks that a spill log has a folder: its own, or one that is made beside the checkpoints.
+func (j *Job) spills() error {
+	k := j.Sink.Kinesis
+	if k == nil || k.Writer.Spill.Bytes == 0 || k.Writer.Spill.Dir != "" || j.State.Dir() != "" {
+		return nil
+	}
+	return fault("sink.kinesis.writer.spill.dir", "none", "set to a folder: only beside state in a local folder it has a default")
 }
 
 // Validate checks that there is one source.
@@ -32,42 +52,13 @@ func (k *Key) Validate() error {
 	return nil
 }
 
-// Validate checks the folder and the interval.
-func (s *State) Validate() error {
-	_, err := s.dir()
-	return errors.Join(err, duration("interval", s.Interval))
-}
-
 // Validate checks the deadline.
 func (s *Shutdown) Validate() error { return duration("deadline", s.Deadline) }
 
-// Dir is the folder of a state that validates; "": there is none.
-func (s *State) Dir() string {
-	dir, _ := s.dir()
-	return dir
-}
-
-func (s *State) dir() (string, error) {
-	if s.URL == "" {
-		return "", nil
-	}
-	const bound = "file: and a local folder, such as file:state; other stores can't be used yet"
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Scheme != "file" || u.Host != "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", fault("url", s.URL, bound)
-	}
-	dir := u.Path
-	if u.Opaque != "" {
-		dir, err = url.PathUnescape(u.Opaque)
-	}
-	if err != nil || dir == "" || strings.ContainsRune(dir, 0) {
-		return "", fault("url", s.URL, bound)
-	}
-	return dir, nil
-}
+const longest = 24 * time.Hour
 
 func duration(field string, d time.Duration) error {
-	if d == 0 || d >= time.Millisecond && d <= 24*time.Hour {
+	if d == 0 || d >= time.Millisecond && d <= longest {
 		return nil
 	}
 	return fault(field, d.String(), "1ms to 24h")

@@ -9,12 +9,15 @@ import (
 
 	"github.com/spillway-go/spillway/asyncsink"
 	"github.com/spillway-go/spillway/asyncsink/limits"
+	"github.com/spillway-go/spillway/pipeline"
 )
 
 // enums are the types that have a few values, with their names.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[asyncsink.Order]():      {"unordered", "per_key", "total"},
 	reflect.TypeFor[asyncsink.OnRejected](): {"go_on", "divert", "stop"},
+	reflect.TypeFor[asyncsink.SyncPolicy](): {"on_checkpoint", "steady"},
+	reflect.TypeFor[pipeline.Recover]():     {string(pipeline.FromState), string(pipeline.Replay)},
 	reflect.TypeFor[limits.Controller]():    {"aimd", "static"},
 	reflect.TypeFor[Format]():               {"text", "json"},
 	reflect.TypeFor[Level]():                {"debug", "info", "warn", "error"},
@@ -26,10 +29,13 @@ func parse(to reflect.Value, text string) (bound string) {
 		return "must be " + list(names) + didYouMean(text, names, "")
 	}
 	if u, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		if u.UnmarshalText([]byte(text)) != nil {
-			return "must be a size such as 64MiB" // enums were checked; sizes are all there is besides
+		switch {
+		case u.UnmarshalText([]byte(text)) == nil:
+			return ""
+		case to.Type() == reflect.TypeFor[time.Time]():
+			return "must be a time such as 2026-01-02T15:04:05Z"
 		}
-		return ""
+		return "must be a size such as 64MiB" // enums were checked; sizes are all there is besides
 	}
 	if to.Type() == reflect.TypeFor[time.Duration]() {
 		d, err := time.ParseDuration(text)
@@ -54,6 +60,12 @@ func parse(to reflect.Value, text string) (bound string) {
 			return "must be a whole number"
 		}
 		to.SetInt(i)
+	case reflect.Uint64:
+		u, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return "must be a whole number, 0 or more"
+		}
+		to.SetUint(u)
 	case reflect.Float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {

@@ -1,0 +1,396 @@
+package asyncsink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spillway-go/spillway/asyncsink/internal/core"
+	"github.com/spillway-go/spillway/statecodec"
+)
+
+// Changes is a snapshot as what has changed since earlier ones: entries that lie in a file
+// already are named, not written again. It is used on one goroutine, before
+// the snapshot is closed:
+//
+//	changes, err := snapshot.Changes(ctx, files) // shares the files that hold entries of it
+//	err = changes.Encode(enc)                    // writes the state: the rest, and what the files hold of it
+//	...                                          // the checkpoint is published
+//	changes.Saved(name)                          // from now on the state is a file that later snapshots share
+//
+// Encode costs what is new, and a bit for each entry that is not. Files of which less than half is held are not shared
+// any more, once all that they hold is in memory: it is written again, so that the files of a checkpoint
+// take less than twice what is held (and that of the newest), whatever stragglers do.
+type Changes[E any] struct {
+	s       *Snapshot[E]
+	views   []core.View[E]
+	shares  []share // ascending
+	gone    []*part // all settled, or to be written again
+	inline  []part  // what Encode wrote
+	written int64   // entries
+	held    statecodec.BitmapBuilder
+	unsure  statecodec.BitmapBuilder
+}
+
+// share is a part that the checkpoint has in common with others.
+type share struct {
+	part   part
+	of     *part // in the writer's index
+	held   statecodec.Bitmap
+	unsure statecodec.Bitmap
+}
+
+// Changes finds out what is in which file, and shares those files.
+func (s *Snapshot[E]) Changes(ctx context.Context, files Files) (*Changes[E], error) {
+	c := &Changes[E]{s: s, views: s.core.Views()}
+	if err := c.find(); err != nil {
+		return nil, fmt.Errorf("writer %s: what is held: %w", s.w.name, err)
+	}
+	c.retire()
+	names := map[string]string{}
+	for i := range c.shares {
+		p := &c.shares[i].part
+		if p.nameless() {
+			continue // Encode copies it
+		}
+		name, known := names[p.file]
+		if !known || p.file == "" {
+			f, err := p.describe()
+			if err == nil {
+				name, err = files.Share(ctx, f)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("writer %s: share %s: %w", s.w.name, f, err)
+			}
+			if p.file != "" {
+				names[p.file] = name
+			}
+		}
+		p.file = name
+	}
+	return c, nil
+}
+
+// describe is the file that a part lies in. A segment of the log is finished first.
+func (p *part) describe() (File, error) {
+	if p.file != "" {
+		return File{Name: p.file}, nil
+	}
+	f := File{Path: p.segment.Path()}
+	err := p.segment.Seal()
+	f.Size, f.CRC32C, f.Entries = p.segment.Size(), p.segment.CRC32C(), int64(p.segment.Entries())
+	return f, err
+}
+
+func (f File) String() string {
+	if f.Name != "" {
+		return f.Name
+	}
+	return f.Path
+}
+
+// find sees which parts hold something still.
+func (c *Changes[E]) find() error {
+	at := 0
+	for i, p := range c.s.parts {
+		if p.nameless() && p.last <= c.s.core.Fed {
+			c.gone = append(c.gone, c.s.taken[i])
+			continue
+		}
+		x := share{part: p, of: c.s.taken[i]}
+		var err error
+		if at, err = c.look(at, &x); err != nil {
+			return err
+		}
+		if x.held.Count() == 0 {
+			c.gone = append(c.gone, x.of)
+			continue
+		}
+		c.shares = append(c.shares, x)
+	}
+	return nil
+}
+
+// look reads from the views, from number at on, what a part holds, and returns where the next one's begin.
+func (c *Changes[E]) look(at int, x *share) (int, error) {
+	held, unsure := &c.held, &c.unsure
+	p := &x.part
+	for ; at < len(c.views); at++ {
+		v := &c.views[at]
+		first, last := v.First(), v.First()+Seq(v.Len())-1
+		if last < p.first {
+			continue
+		}
+		if first > p.last {
+			break
+		}
+		live, doubt := v.Unsettled(), v.Unsure()
+		for w := range live {
+			live[w] &= within(first+Seq(64*w), p.first, p.last)
+			doubt[w] &= live[w]
+		}
+		held.AddWords(uint64(first), v.Len(), live[:]...)
+		unsure.AddWords(uint64(first), v.Len(), doubt[:]...)
+		if last > p.last {
+			break
+		}
+	}
+	if fed := c.s.core.Fed; p.last > fed {
+		from, to := uint64(max(p.first, fed+1)), uint64(p.last)
+		switch r := p.restored; {
+		case r == nil:
+			held.AddRange(from, to)
+		default:
+			add(held, r.Held.Cut(from, to))
+			if c.s.w.exact() {
+				add(unsure, r.Unsure.Cut(from, to))
+			} else {
+				add(unsure, r.Held.Cut(from, to))
+			}
+		}
+	}
+	var err, uerr error
+	x.held, err = held.Bitmap()
+	x.unsure, uerr = unsure.Bitmap()
+	return at, errors.Join(err, uerr)
+}
+
+func add(b *statecodec.BitmapBuilder, m statecodec.Bitmap) {
+	for first, last := range m.Runs() {
+		b.AddRange(first, last)
+	}
+}
+
+// manyFiles is how many files of which all is in memory are shared before small ones are written again as one.
+const manyFiles = 16
+
+// retire takes files out of which too little is held, and small ones when there are many. All of what they hold must be in memory.
+func (c *Changes[E]) retire() {
+	type tally struct {
+		live, total int64
+		pinned      bool // something of it is not in memory
+	}
+	files := map[string]*tally{}
+	var order []string // of the files, by their first parts
+	for i := range c.shares {
+		x := &c.shares[i]
+		key := x.key()
+		f := files[key]
+		if f == nil {
+			f = &tally{}
+			files[key], order = f, append(order, key)
+		}
+		f.live += int64(x.held.Count())
+		f.total = x.part.inFile
+		f.pinned = f.pinned || x.part.last > c.s.core.Fed
+	}
+	var in []string // memory
+	for _, key := range order {
+		if f := files[key]; !f.pinned && 2*f.live < f.total {
+			f.live = -1
+		} else if !f.pinned {
+			in = append(in, key)
+		}
+	}
+	// Of many files the newer half becomes one, and with it those before that are no larger: each entry is written again
+	// a number of times that grows with the logarithm of how many there are.
+	if len(in) > manyFiles {
+		for merged := int64(0); len(in) > 0; in = in[:len(in)-1] {
+			f := files[in[len(in)-1]]
+			if len(in) <= manyFiles/2 && f.live > merged {
+				break
+			}
+			merged += f.live
+			f.live = -1
+		}
+	}
+	kept := c.shares[:0]
+	for _, x := range c.shares {
+		if files[x.key()].live < 0 {
+			c.gone = append(c.gone, x.of)
+		} else {
+			kept = append(kept, x)
+		}
+	}
+	c.shares = kept
+}
+
+func (x *share) key() string {
+	if x.part.file == "" && x.part.segment != nil {
+		return x.part.segment.Path()
+	}
+	return x.part.file
+}
+
+// Encode writes the writer's sections of the state: in order, what is in no file, and for each part
+// that is, which entries are held and what has changed about them.
+func (c *Changes[E]) Encode(enc *statecodec.Encoder) error {
+	if err := c.s.encodeWriter(enc); err != nil {
+		return err
+	}
+	f := c.s.w.framer()
+	at, from := 0, Seq(1)
+	for i := range c.shares {
+		x := &c.shares[i]
+		var err error
+		if at, err = c.encodeNew(enc, f, at, from, x.part.first-1); err != nil {
+			return err
+		}
+		if x.part.nameless() {
+			err = c.copy(enc, f, x)
+		} else {
+			err = c.encodeHeld(enc, at, x)
+		}
+		if err != nil {
+			return err
+		}
+		from = x.part.last + 1
+	}
+	_, err := c.encodeNew(enc, f, at, from, c.s.core.Next-1)
+	return err
+}
+
+// encodeNew writes the entries from first to last that are in no file as a section, and returns the first view that
+// may hold later ones.
+func (c *Changes[E]) encodeNew(enc *statecodec.Encoder, f *framer[E], at int, first, last Seq) (int, error) {
+	w := c.section(enc)
+	for ; at < len(c.views) && c.views[at].First() <= last; at++ {
+		v := &c.views[at]
+		for i := range unsettled(v, first, last) {
+			if err := w.add(f.ofView(v, i)); err != nil {
+				return at, err
+			}
+		}
+		if v.First()+Seq(v.Len()) > last {
+			break // it may hold later ones
+		}
+	}
+	for h, err := range c.s.inBlocks(max(c.s.core.Fed, first-1), last) {
+		if err == nil {
+			err = w.add(f.of(&h))
+		}
+		if err != nil {
+			return at, err
+		}
+	}
+	w.end()
+	return at, nil
+}
+
+// copy writes what a part holds that can't be shared.
+func (c *Changes[E]) copy(enc *statecodec.Encoder, f *framer[E], x *share) error {
+	if _, err := c.encodeNew(enc, f, 0, x.part.first, min(x.part.last, c.s.core.Fed)); err != nil { // what is in memory
+		return err
+	}
+	w := c.section(enc)
+	for h, err := range c.s.unfed(c.s.w.readerOf(x.part, c.s.core.Fed)) {
+		if err == nil {
+			err = w.add(f.of(&h))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if w.end() {
+		c.inline[len(c.inline)-1].restored = x.part.restored
+	}
+	c.gone = append(c.gone, x.of)
+	return nil
+}
+
+// inlineSection is a section of entries in the state itself, begun by the first.
+type inlineSection[E any] struct {
+	c     *Changes[E]
+	enc   *statecodec.Encoder
+	begun bool
+	part  part
+}
+
+func (c *Changes[E]) section(enc *statecodec.Encoder) *inlineSection[E] {
+	return &inlineSection[E]{c: c, enc: enc}
+}
+
+func (w *inlineSection[E]) add(e *statecodec.Entry, err error) error {
+	if err != nil {
+		return err
+	}
+	if !w.begun {
+		w.begun = true
+		w.part = part{section: int(w.enc.Totals().Sections), first: Seq(e.Seq), at: w.c.s.w.section(statecodec.KindBuffer)}
+		if err := w.enc.Begin(w.part.at); err != nil {
+			return err
+		}
+	}
+	w.part.last = Seq(e.Seq)
+	w.c.written++
+	return w.enc.Entry(e)
+}
+
+// end says whether there were any.
+func (w *inlineSection[E]) end() bool {
+	if w.begun {
+		w.c.inline = append(w.c.inline, w.part)
+	}
+	return w.begun
+}
+
+// encodeHeld writes what a shared part holds. Its entries in memory begin in view number at.
+func (c *Changes[E]) encodeHeld(enc *statecodec.Encoder, at int, x *share) error {
+	p := &x.part
+	h := statecodec.Held{Section: p.at, File: p.file, Index: p.section, InFile: uint64(p.inFile), Held: x.held, Unsure: x.unsure}
+	return enc.Held(&h, func(yield func(*statecodec.Entry, error) bool) {
+		for ; at < len(c.views) && c.views[at].First() <= p.last; at++ {
+			v := &c.views[at]
+			if !v.Changed() {
+				continue
+			}
+			for i := range unsettled(v, p.first, p.last) {
+				h := v.Held(i)
+				if h.Attempts == 0 && h.Death == nil {
+					continue
+				}
+				if e := note(&h); !yield(&e, nil) {
+					return
+				}
+			}
+		}
+		if p.restored == nil {
+			return
+		}
+		for i := range p.restored.Changed {
+			if e := &p.restored.Changed[i]; Seq(e.Seq) > c.s.core.Fed && !yield(e, nil) {
+				return
+			}
+		}
+	})
+}
+
+// Saved says that the checkpoint is complete, and under which name later ones find the bytes that Encode was a part of.
+func (c *Changes[E]) Saved(name string) {
+	_ = c.s.w.ex.Execute("snapshot saved", func() { c.saved(name) }) // refused only when the writer is closed
+}
+
+func (c *Changes[E]) saved(name string) {
+	w := c.s.w
+	gone := map[*part]bool{}
+	for _, p := range c.gone {
+		gone[p] = true
+	}
+	w.parts.remove(func(p *part) bool { return gone[p] })
+	for _, x := range c.shares {
+		x.of.file = x.part.file
+	}
+	for _, p := range c.inline {
+		if name != "" {
+			p.file, p.inFile = name, c.written
+			w.parts.insert(&p)
+		}
+	}
+	w.freeSegments()
+}
+
+// Section is that of the entries that Encode writes.
+func (c *Changes[E]) Section() statecodec.Section { return c.s.w.section(statecodec.KindBuffer) }
+
+// Written is how many entries Encode has written: those that are in no file that is shared.
+func (c *Changes[E]) Written() int64 { return c.written }
