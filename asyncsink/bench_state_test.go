@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"testing"
 	"time"
 
@@ -124,3 +125,64 @@ func BenchmarkCheckpoint(b *testing.B) {
 }
 
 var _ io.Writer = (*counting)(nil)
+
+// BenchmarkSpill writes a GiB of entries that spill, and the same bytes to a file in one go, each with one fsync at its
+// end, in turns. of-plain-% is the speed of spilling, of the plain write's.
+func BenchmarkSpill(b *testing.B) {
+	for _, size := range []int{100, 1024} {
+		b.Run(fmt.Sprintf("entry=%d", size), func(b *testing.B) {
+			const total = 256 << 20
+			e := make([]byte, size)
+			var ours, plain time.Duration
+			var bytes int64
+			for b.Loop() {
+				dir := b.TempDir()
+				w, err := New(b.Context(), submitter(func(ctx context.Context, _ *Batch[[]byte]) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}), Traits[[]byte]{Size: func(e []byte) int { return len(e) }}, Config{
+					Held: limits.Held{Entries: 1000}, InFlight: limits.InFlight{Timeout: time.Hour}, Spill: Spill{Dir: dir + "/spill", Bytes: 8 << 30},
+				})
+				require.NoError(b, err)
+				start := time.Now()
+				for range total / size {
+					if _, err := w.Write(b.Context(), e); err != nil {
+						b.Fatal(err)
+					}
+				}
+				s, err := w.Snapshot()
+				require.NoError(b, err)
+				for _, segment := range s.segments {
+					require.NoError(b, segment.Seal())
+					f, err := os.Open(segment.Path())
+					require.NoError(b, err)
+					require.NoError(b, f.Sync())
+					require.NoError(b, f.Close())
+					bytes += segment.Size()
+				}
+				ours += time.Since(start)
+				s.Close()
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				left, _ := w.Close(ctx)
+				left.Close()
+
+				block := make([]byte, 256<<10)
+				f, err := os.Create(dir + "/plain")
+				require.NoError(b, err)
+				start = time.Now()
+				for range total / len(block) {
+					_, err := f.Write(block)
+					require.NoError(b, err)
+				}
+				require.NoError(b, f.Sync())
+				plain += time.Since(start)
+				require.NoError(b, f.Close())
+				require.NoError(b, os.Remove(dir+"/plain"))
+			}
+			b.ReportMetric(float64(bytes)/ours.Seconds()/1e6, "MB/s")
+			b.ReportMetric(100*plain.Seconds()/ours.Seconds()*float64(bytes)/float64(b.N)/total, "of-plain-%")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -102,8 +102,9 @@
 //
 // # Limits
 //
-// Package limits states every limit with its default. Held bounds what is accepted and not settled, by entries and by
-// bytes: at a cap Write waits and TryWrite says [ErrFull]. Batch bounds one request. InFlight bounds what is out, and
+// Package limits states every limit with its default. Held bounds what is accepted and not settled in memory, by entries and by
+// bytes: at a cap Write waits and TryWrite says [ErrFull], unless [Config].Spill names a folder; then what comes goes to a log on
+// disk, up to its own cap, and comes back in order. Batch bounds one request. InFlight bounds what is out, and
 // moves a window between a floor and a ceiling by what the destination answers. Rate is what may be sent in a second.
 // Retry has the back-off, and limits of attempts and age, which are off by default: without them an entry is tried for ever.
 // The service's own limits (Traits.Max, Env.Tune) lower those of a batch, also while the writer runs.
@@ -121,12 +122,17 @@
 //
 // [Writer.Snapshot] costs microseconds whatever is held, and waits for nobody: it shows what is buffered, in flight and
 // given up without the output's word. It is read or encoded ([Snapshot.Encode], in the format of package statecodec)
-// on one other goroutine, while the writer goes on. Close it, since until then the memory of what it shows is kept.
+// on one other goroutine, while the writer goes on. Close it, since until then the memory and the files of what it shows are kept.
+//
+// Encode writes all of it. [Snapshot.Changes] writes what no earlier checkpoint has: a runner takes checkpoints every second by it,
+// and a backlog of millions costs a bitmap each time. What it needs of the store of checkpoints is the interface [Files].
 //
 // A later writer of the same name takes it back through [Config].Restore: entries with their identity ([Batch.ID]), age and
-// attempts, as there is room under today's caps, and before new ones; until then Write waits. What is too large today goes to
+// attempts, as there is room under today's caps, and before new ones; until then Write waits, or spills. Sequences go on where the
+// earlier life's ended. What is too large today goes to
 // the dead letters. A snapshot taken meanwhile holds the part that was not read yet as well. State that another codec or a
-// newer version wrote, or that is damaged, is refused by New with a [*StateError], before anything is sent.
+// newer version wrote, or that is damaged, is refused by New with a [*StateError], before anything is sent; damage in the files
+// that the state shares is found when they are read, and stops the writer, unless [Restore].Damaged is set.
 //
 // Delivery is at least once. An entry that is sent again after an attempt of unknown effect, or from a snapshot after
 // which something may have been sent, counts as a possible duplicate; [Restore].Exact narrows that down.
@@ -158,7 +164,7 @@
 // [Writer.Stats] is a copy of counters and gauges that any goroutine may ask for at any time. Its ledger balances, by entries
 // and by bytes, at every moment:
 //
-//	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight
+//	Accepted + Restored = Delivered + Dead + Unwritten + Buffered + InFlight + Spilled
 //
 // Where exact figures are needed, [Writer.Held] counts what is held and [Writer.Err] is the sticky error.
 package asyncsink

@@ -148,7 +148,7 @@ func (q *queue[E]) arrived(lot []core.Held[E], err error) {
 		q.ahead = lot
 	}
 	q.readAhead()
-	w.freeSegments()
+	w.freeNowAndThen(len(lot))
 	w.tick()
 	w.core.Feed(q.waiting()) // there may be room that was offered in vain
 	w.pump()

@@ -43,7 +43,6 @@ func (w *Writer[E]) Snapshot() (*Snapshot[E], error) {
 func (w *Writer[E]) snapshot(final bool) *Snapshot[E] {
 	w.snapshots++
 	s := &Snapshot[E]{w: w, blocks: w.queue.blocks(), wait: w.queue.len(), spilled: w.core.Ledger.Spilled.Bytes, final: final}
-	w.freeSegments()
 	s.segments = w.queue.log.Segments()
 	for _, segment := range s.segments {
 		segment.Pin()

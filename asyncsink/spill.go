@@ -117,9 +117,18 @@ func (w *Writer[E]) free() {
 	}
 }
 
+// freeNowAndThen looks for files to remove once enough has been fed to pay for a walk over what is held.
+func (w *Writer[E]) freeNowAndThen(fed int) {
+	w.fed += int64(fed)
+	if 8*w.fed >= w.core.Ledger.Held().Entries {
+		w.freeSegments()
+	}
+}
+
 // freeSegments removes files of the log of which nothing, or too little, is held in them alone: entries
 // that are in memory need a file only so that the next checkpoint need not write them.
 func (w *Writer[E]) freeSegments() {
+	w.fed = 0
 	segments := w.queue.log.Segments()
 	var fed []*spill.Segment
 	var ranges []Range

@@ -64,6 +64,7 @@ type Writer[E any] struct {
 	flushes  int // that wait
 
 	snapshots int   // taken so far
+	fed       int64 // entries read from disk since freeSegments looked
 	damaged   int64 // entries of an earlier life that could not be read
 	diskError error // why the spill log takes nothing
 	diskTimer *mailbox.Timer

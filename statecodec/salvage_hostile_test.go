@@ -51,10 +51,10 @@ func TestALongHoleIsReportedInParts(t *testing.T) {
 }
 
 // Bytes in which a block of the largest size might begin everywhere: the work is linear all the same.
-func plausibleEverywhere(n, length int) []byte {
+func plausibleEverywhere(n int, length uint32) []byte {
 	b := make([]byte, n/headSize*headSize)
 	for i := 0; i < len(b); i += headSize {
-		head{crc: 1, length: uint32(length), typ: typeBlob}.put(b[i:])
+		head{crc: 1, length: length, typ: typeBlob}.put(b[i:])
 	}
 	return b
 }
@@ -87,7 +87,7 @@ func TestASalvageTakesTheMemoryOfTwoBlocks(t *testing.T) {
 
 func TestHostileLengthsAllocateNothingInASalvage(t *testing.T) {
 	start, blocks := cutBlocks(small().bytes(t))
-	for what, length := range map[string]int{"at the cap": DefaultBlockBytes, "above it": 1<<32 - 1, "an entry's": DefaultEntryBytes} {
+	for what, length := range map[string]uint32{"at the cap": DefaultBlockBytes, "above it": 1<<32 - 1, "an entry's": DefaultEntryBytes} {
 		b := slices.Concat(start, blocks[0], plausibleEverywhere(headSize, length), make([]byte, 100<<10), blocks[2], blocks[3])
 		got := uint64(math.MaxUint64)
 		for range 5 {

@@ -3,6 +3,7 @@ package spill
 import (
 	"bytes"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,13 +81,37 @@ func TestARefusalAtTheEndOfABlockLosesNothing(t *testing.T) {
 
 // A segment holds all entries from its first to its last: what was fed from memory lies in none of them, nor between its blocks.
 func TestASegmentHasNoHoles(t *testing.T) {
-	l := open(t, Config{FS: crashfs.New("/var"), Dir: modelDir, block: 256})
+	disk := crashfs.New("/var")
+	l := open(t, Config{FS: disk, Dir: modelDir, block: 256})
 	for _, x := range numbered(1, 500, 40) {
 		require.NoError(t, l.Append(&x, false))
 		if x.Seq%17 == 0 {
 			entries(t, l)
 		}
 	}
+	_, err := put(l, numbered(501, 20, 40))
+	require.NoError(t, err)
+	list, err := disk.List(modelDir)
+	require.NoError(t, err)
+	var used int64
+	for _, i := range list {
+		used += i.Size
+	}
+	disk.SetSpace(used) // not a byte more
+	s := l.current
+	n, err := put(l, numbered(521, 20, 40))
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	for {
+		b, ok := l.Next()
+		require.True(t, ok)
+		if b.Segment == nil { // the block that waits, and not the one behind it
+			break
+		}
+	}
+	disk.SetSpace(0)
+	_, err = put(l, numbered(521+n, 20, 40))
+	require.NoError(t, err)
+	require.NotEqual(t, s, l.current)
 	require.Greater(t, len(l.Segments()), 10)
 	for _, s := range l.Segments() {
 		require.EqualValues(t, s.Entries(), s.Last()-s.First()+1)

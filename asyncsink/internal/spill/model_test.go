@@ -471,7 +471,7 @@ func TestTheLogDoesWhatAQueueDoes(t *testing.T) {
 func FuzzLog(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 8 {
-		b := make([]byte, 2000)
+		b := make([]byte, 200)
 		for i := range b {
 			b[i] = byte(r.IntN(256))
 		}
