@@ -80,15 +80,14 @@ func TestStragglersRetainAsMuchDiskAsTheyNeed(t *testing.T) {
 		r.open(c)
 		files := newShelf(t)
 		payload := strings.Repeat("x", 300)
-		var restore *Restore
 		for i := range 100_000 {
 			r.write(fmt.Sprintf("k%d:%s%06d", i%7, payload, i))
 			if i%2000 == 1999 {
-				restore = files.save(r)
+				files.save(r)
 			}
 		}
 		r.pass(time.Second)
-		restore = files.save(r)
+		restore := files.save(r)
 		require.Equal(t, 100, r.Held())
 		require.Less(t, files.bytes(), int64(100*400*3), "twice what is held, and what the state says of it")
 		require.Less(t, len(files.files), 20)

@@ -95,14 +95,11 @@ func (x *Held) parse(blobs [3][]byte, caps Caps) error {
 		return fmt.Errorf("which section of %s", x.File)
 	}
 	x.Index = int(index)
-	if x.InFile, n = 0, 0; k < len(ref) {
-		var j int
-		if x.InFile, j = binary.Uvarint(ref[k:]); j <= 0 || k+j != len(ref) {
-			return fmt.Errorf("how many entries %s has", x.File)
-		}
-	} else {
+	entries, j := binary.Uvarint(ref[k:])
+	if j <= 0 || k+j != len(ref) || entries == 0 {
 		return fmt.Errorf("how many entries %s has", x.File)
 	}
+	x.InFile = entries
 	var err error
 	if x.Held, err = DecodeBitmap(blobs[1], x.InFile); err != nil {
 		return err
