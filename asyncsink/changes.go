@@ -225,6 +225,7 @@ func (x *share) key() string {
 // Encode writes the writer's sections of the state: in order, what is in no file, and for each part
 // that is, which entries are held and what has changed about them.
 func (c *Changes[E]) Encode(enc *statecodec.Encoder) error {
+	c.inline, c.written = nil, 0 // it may be asked for again
 	if err := c.s.encodeWriter(enc); err != nil {
 		return err
 	}

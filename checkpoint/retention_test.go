@@ -80,6 +80,22 @@ func TestWhatIsRetainedStaysUntilAllHaveReleasedIt(t *testing.T) {
 	requireNoOrphans(t, m)
 }
 
+func TestWhatIsBeingDeletedIsNotFound(t *testing.T) {
+	m := newMemory()
+	h := opened(t, m, Options{Retained: 1})
+	c := write(t, h, full)
+	var found error
+	m.setHook(func(op, name string) fate {
+		if op == "delete" && name == c.Name() {
+			defer h.Retain(c.ID)() // too late
+			_, found = h.Find(context.Background(), c.ID)
+		}
+		return works
+	})
+	write(t, h, full)
+	require.Equal(t, &NotFoundError{ID: 2, Have: []uint64{3}}, found)
+}
+
 func TestWhatCannotBeDeletedIsToldAndTriedAgain(t *testing.T) {
 	for _, which := range []string{"chk-", "data/"} {
 		m := newMemory()

@@ -157,12 +157,12 @@ func (h *History) look(ctx context.Context, made ...slot) error {
 		return err
 	}
 	for i, s := range slots {
-		switch k, ok := at(known, s.id); {
+		switch _, ok := at(known, s.id); {
 		case errors.As(s.err, new(*statecodec.NewerError)):
 			h.over = h.fault(slots, s)
 		case s.m != nil && s.m.Epoch > h.epoch:
 			h.over = &StaleEpochError{Epoch: h.epoch, Newer: s.m.Epoch}
-		case (!ok || k.size != s.size) && s.m != nil && s.id < h.number:
+		case !ok && s.m != nil && s.id < h.number:
 			slots[i].void = true
 		}
 	}
