@@ -63,7 +63,7 @@ func TestHelpOfStateListsItsCommandsAndTheirFlags(t *testing.T) {
 	}
 	require.Equal(t, ran{2, "", "spillway state: \"lss\": unknown command: did you mean ls?\n"}, runArgs("state", "lss"))
 	require.Equal(t, ran{2, "", "spillway state: \"frobnicate\": unknown command: spillway help state lists all\n"}, runArgs("state", "frobnicate"))
-	require.Equal(t, ran{2, "", "URL: none: must be set, as in spillway state ls file:state\n--outptu: unknown flag: did you mean --output?\n"}, runArgs("state", "ls", "--outptu=x", "--", ""))
+	require.Equal(t, ran{2, "", "--outptu: unknown flag: did you mean --output?\n"}, runArgs("state", "ls", "--outptu=x"))
 }
 
 func TestHelpOfRunListsEveryValue(t *testing.T) {

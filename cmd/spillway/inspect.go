@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -134,6 +132,8 @@ func (i *inspection) checkKey() error {
 	return nil
 }
 
+const mostFiles = 20 // that are shown to people
+
 // head shows the manifest.
 func (i *inspection) head(splits []split) error {
 	if i.Output == config.JSON {
@@ -170,14 +170,16 @@ func (i *inspection) head(splits []split) error {
 			line("writer", "%s holds %s entries, %s, as %s version %d", o.Name, thousands(int64(o.Entries)), size(int64(o.Bytes)), o.Codec, o.CodecVersion)
 		}
 	}
-	for _, f := range m.Files {
-		line("file", "%s (%s), %s, %s entries written", f.Name, f.Role, size(f.Size), thousands(int64(f.Entries)))
+	for n, f := range m.Files {
+		if n == mostFiles {
+			line("", "and %s more", count(len(m.Files)-n, "file"))
+			break
+		}
+		line("file", "%s (%s), %s, %s written", f.Name, f.Role, size(f.Size), count(int(f.Entries), "entry"))
 	}
 	fmt.Fprintln(i.out)
 	return nil
 }
-
-var errEnough = errors.New("enough was shown")
 
 // entries shows what is held and passes the filters.
 func (i *inspection) entries() error {
@@ -185,20 +187,19 @@ func (i *inspection) entries() error {
 	i.table = &table{w: i.out, columns: []column{
 		{"SEQ", true}, {"ATTEMPTS", true}, {"AGE", true}, {"UNSURE", false}, {"SIZE", true}, {"KEY", false}, {"GIVEN UP", false},
 	}}
-	ctx, cancel := context.WithCancel(i.ctx)
-	defer cancel()
-	for s, err := range i.c.Contents(ctx, i.damage) {
+	defer i.table.end()
+	for s, err := range i.c.Contents(i.ctx, i.damage) {
 		if err != nil {
 			return err
 		}
 		i.counts.Read++
-		if err := i.entry(s); err == errEnough {
-			break
-		} else if err != nil {
+		if err := i.entry(s); err != nil {
 			return err
 		}
+		if i.enough() {
+			return nil
+		}
 	}
-	i.table.end()
 	return nil
 }
 
@@ -228,14 +229,10 @@ func (i *inspection) entry(s *checkpoint.Stored) error {
 		i.counts.Unsure++
 	}
 	if i.Output == config.JSON {
-		err = i.object(i.asObject(s, r, known, age))
-	} else {
-		i.row(s, r, known, age)
+		return i.object(i.asObject(s, r, known, age))
 	}
-	if err == nil && i.enough() {
-		return errEnough
-	}
-	return err
+	i.row(s, r, known, age)
+	return nil
 }
 
 func (i *inspection) enough() bool { return i.Limit > 0 && i.counts.Shown == uint64(i.Limit) }

@@ -83,7 +83,7 @@ func (l *life) state(w io.Writer, d *checkpoint.Draft, held uint64, entries []st
 		require.NoError(l, err)
 		var none statecodec.Bitmap
 		require.NoError(l, enc.Held(&statecodec.Held{
-			Section: l.section(statecodec.KindBuffer), File: l.file.Name, Index: 1, InFile: l.file.Entries, Held: bits, Unsure: none,
+			Section: l.section(statecodec.KindBuffer), File: l.file.Name, Index: 1, InFile: uint64(len(l.first)), Held: bits, Unsure: none,
 		}, func(func(*statecodec.Entry, error) bool) {}))
 	}
 	require.NoError(l, enc.Begin(l.section(statecodec.KindBuffer)))

@@ -3,8 +3,9 @@
 //
 //	spillway run FILE.yaml [--FIELD=VALUE ...]
 //	spillway demo
+//	spillway state ls|inspect|verify URL [JOB[/INSTANCE]]
 //	spillway version
-//	spillway help
+//	spillway help [COMMAND]
 //
 // Package [github.com/spillway-go/spillway/cmd/spillway/internal/config] says how values are given, and spillway run --help lists
 // them. What follows is what scripts may rely on.
@@ -25,13 +26,26 @@
 //
 // Faults of the configuration are lines of their own, whatever the log's format: FILE:LINE: FIELD: VALUE: BOUND.
 //
+// The tools of spillway state write tables for people, or with --output json an object a line, whose type says what it is:
+// checkpoint (ls), manifest, entry and counts (inspect), verdict (verify). What they could not do goes to standard error.
+//
 // # Exit status
+//
+// Of run:
 //
 //	0  all is settled: delivered, or in the dead letters
 //	1  failed
 //	2  usage or configuration
 //	3  stopped by a signal; what is left is saved, and the next run goes on with it
-//	4  the state was refused: it is locked, damaged, newer, of another job, or not of this source
+//	4  the state was refused: it is locked, taken over by another process, damaged, newer, of another job, not of this source,
+//	   or not there under the name that was given; or its store ignores the condition that tells two processes apart
+//
+// Of the tools of state:
+//
+//	0  all is well
+//	1  something could not be read, or is not there
+//	2  usage
+//	4  something is damaged, newer, or of another job
 //
 // # Signals
 //

@@ -160,6 +160,8 @@ func TestACheckpointOfAnotherJobIsRestoredFromAnyStore(t *testing.T) {
 			}
 			r := w.job(args...)
 			r.ended(w, 0, "done", counts{restored: 100, delivered: 100, duplicates: r.duplicates(w)})
+			show := w.run("state", "inspect", "file:other", "copy", "--checkpoint=2", "--limit=1").stdout
+			require.Contains(w, show, "  lineage  restored from orders/0/chk-00000000000000000002 in "+w.abs("state")+", "+map[bool]string{true: "claim", false: "no-claim"}[claim]+"\n")
 			_, err := os.Stat("state" + name)
 			require.Equal(w, claim, os.IsNotExist(err))
 			require.Equal(w, 0, w.run("state", "verify", "file:other").code)

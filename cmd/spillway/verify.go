@@ -14,8 +14,8 @@ import (
 	"github.com/spillway-go/spillway/statecodec"
 )
 
-const verifyMore = `Reads every file of each checkpoint, compares sizes and checksums, and reads each entry that it holds as a restore would. A file
-that several checkpoints name is compared once. It ends with a verdict for each checkpoint and, for each place that is damaged, the
+const verifyMore = `Reads every file of each checkpoint, the newest first, compares sizes and checksums, and reads each entry as a restore would. A file
+that several checkpoints name is compared once. Each checkpoint gets a verdict, and each place that is damaged is told, with the
 file, the byte and what to do. On a terminal a line shows how far it is, elsewhere one does every 10 s, on standard error.
 
 Exit status: 0 all is whole, 1 something could not be read or is not there, 2 usage, 4 something is damaged.
@@ -62,7 +62,7 @@ type verification struct {
 	read     *metered
 	compared map[checkpoint.File]error // by name, size and checksum; nil: as it was written
 	verdicts map[string]int
-	salvage  bool // something of what is damaged can be read
+	salvage  bool // something can be read of what is damaged and has no newer one
 }
 
 func verify(l *looking, flags any) error {
@@ -132,26 +132,42 @@ func contentOf(f checkpoint.File) checkpoint.File {
 	return checkpoint.File{Name: f.Name, Size: f.Size, CRC32C: f.CRC32C}
 }
 
-// folder reads all checkpoints of a job.
+// folder reads all checkpoints of a job, the newest first: that is the one that a job goes on with.
 func (v *verification) folder(f *folder) error {
 	v.compared = map[checkpoint.File]error{}
+	all := map[uint64]func() (*verdict, error){}
 	for _, c := range f.complete {
-		d, err := v.checkpoint(f, c)
-		if err == nil {
-			err = v.tell(d)
-		}
+		all[c.ID] = func() (*verdict, error) { return v.checkpoint(f, c) }
+	}
+	for _, u := range f.unusable {
+		all[u.id] = func() (*verdict, error) { return unread(f, u), nil }
+	}
+	var sound *verdict // the newest that is whole
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(all))) {
+		d, err := all[id]()
 		if err != nil {
 			return err
 		}
-	}
-	for _, u := range f.unusable {
-		d := &verdict{Type: "verdict", Job: f.Name, Instance: f.Instance, ID: u.id, Verdict: reason(u.err)}
-		d.add(u.err, 0)
+		switch {
+		case d.Verdict == whole && sound == nil:
+			sound = d
+		case d.Verdict == damaged && d.Files > 0 && sound != nil:
+			d.Advice = fmt.Sprintf("the job goes on with checkpoint %d, which is newer and whole", sound.ID)
+		case d.Readable > 0 && sound == nil:
+			v.salvage = true
+		}
 		if err := v.tell(d); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unread is the verdict on a manifest that can't be used.
+func unread(f *folder, u fault) *verdict {
+	d := &verdict{Type: "verdict", Job: f.Name, Instance: f.Instance, ID: u.id, Verdict: reason(u.err)}
+	d.add(u.err, 0)
+	return d
 }
 
 // checkpoint reads all of one.
@@ -237,7 +253,6 @@ func (d *verdict) add(err error, length int64) {
 // tell writes a verdict.
 func (v *verification) tell(d *verdict) error {
 	v.verdicts[d.Verdict]++
-	v.salvage = v.salvage || d.Verdict == damaged && d.Readable > 0
 	v.damaged = v.damaged || d.Verdict != whole && d.Verdict != gone
 	var b strings.Builder
 	if v.Output == config.JSON {
@@ -263,6 +278,8 @@ func (v *verification) text(w io.Writer, d *verdict) {
 		fmt.Fprint(w, ": it was deleted meanwhile: newer ones have taken its place\n")
 	case d.Files == 0:
 		fmt.Fprintln(w)
+	case d.Readable == d.Entries:
+		fmt.Fprintf(w, ": all of its %s can be read\n", count(int(d.Entries), "entry"))
 	default:
 		fmt.Fprintf(w, ": %s of %s can be read\n", thousands(int64(d.Readable)), count(int(d.Entries), "entry"))
 	}

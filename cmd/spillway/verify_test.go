@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -20,17 +21,17 @@ import (
 func TestVerifySaysOfEachCheckpointWhetherItIsWhole(t *testing.T) {
 	inWorld(t, func(w *world) {
 		l := newLife(w, local(w), orders, 2)
-		l.write(0, records(1, 5)...)
-		l.write(4, records(6, 2)...)
+		first := l.write(0, records(1, 5)...).Bytes()
+		both := l.write(4, records(6, 2)...).Bytes()
 		newLife(w, local(w), checkpoint.Job{Name: "orders", Instance: "1"}, 2)
-		require.Equal(w, ran{0, `orders/0 checkpoint 2: whole: 1 file, 350B, 5 entries
-orders/0 checkpoint 3: whole: 2 files, 754B, 4 entries
+		require.Equal(w, ran{0, fmt.Sprintf(`orders/0 checkpoint 3: whole: 2 files, %s, 4 entries
+orders/0 checkpoint 2: whole: 1 file, %s, 5 entries
 2 checkpoints: 2 whole
-`, ""}, w.look("verify", "file:state"))
-		require.Equal(w, "orders/0 checkpoint 3: whole: 2 files, 754B, 4 entries\n1 checkpoint: 1 whole\n",
+`, size(both), size(first)), ""}, w.look("verify", "file:state"))
+		require.Equal(w, fmt.Sprintf("orders/0 checkpoint 3: whole: 2 files, %s, 4 entries\n1 checkpoint: 1 whole\n", size(both)),
 			w.look("verify", "file:state", "orders", "--checkpoint=3").stdout)
 		require.Equal(w, []map[string]any{{
-			"type": "verdict", "job": "orders", "instance": "0", "id": 2.0, "verdict": "whole", "files": 1.0, "bytes": 350.0,
+			"type": "verdict", "job": "orders", "instance": "0", "id": 2.0, "verdict": "whole", "files": 1.0, "bytes": float64(first),
 			"entries": 5.0, "readable": 5.0, "damage": nil, "advice": "",
 		}}, w.look("verify", "file:state", "orders/0", "--checkpoint=2", "--output=json").objects(w))
 		require.Equal(w, 1, w.look("verify", "file:state", "--checkpoint=9").code)
@@ -51,11 +52,11 @@ func TestVerifyNamesEachDamagedFileWithPlaceAndAdvice(t *testing.T) {
 		r := w.look("verify", "file:state")
 		require.Equal(w, 4, r.code)
 		require.Empty(w, r.stderr)
-		m := regexp.MustCompile(`^orders/0 checkpoint 2: damaged: ([\d,]+) of 20,000 entries can be read\n    orders/0/data/1-1 at byte (\d+) for ([\d,]+) bytes: checksum: of the block\n`).FindStringSubmatch(r.stdout)
+		m := regexp.MustCompile(`(?m)^orders/0 checkpoint 2: damaged: ([\d,]+) of 20,000 entries can be read\n    orders/0/data/1-1 at byte (\d+) for ([\d,]+) bytes: checksum: of the block\n`).FindStringSubmatch(r.stdout)
 		require.NotNil(w, m, r.stdout)
 		for _, says := range []string{
 			"orders/0 checkpoint 3: damaged: ", "go back to\n    checkpoint 2,",
-			"orders/0 checkpoint 4: damaged: 0 of 2 entries can be read\n", "    orders/0/data/1-3 at byte 58 for 42 bytes: truncated: ",
+			"orders/0 checkpoint 4: damaged: 0 of 2 entries can be read\n", "    orders/0/data/1-3 at byte ",
 			"orders/0 checkpoint 5: damaged\n", "    orders/0/chk-00000000000000000005 at byte 1: it is not whole",
 			"4 checkpoints: 4 damaged\nspillway run --skip-damaged goes on with what can be read",
 		} {
@@ -66,11 +67,26 @@ func TestVerifyNamesEachDamagedFileWithPlaceAndAdvice(t *testing.T) {
 		}
 		all := w.look("verify", "file:state", "--output=json").objects(w)
 		require.Len(w, all, 4)
-		place := all[0]["damage"].([]any)[0].(map[string]any)
+		require.EqualValues(w, 5, all[0]["id"], "the newest first")
+		first := all[3]
+		place := first["damage"].([]any)[0].(map[string]any)
 		require.Equal(w, w.abs("state/orders/0/data/1-1"), place["path"])
 		require.Positive(w, place["length"])
-		require.Positive(w, all[0]["readable"])
-		require.NotEmpty(w, all[0]["advice"])
+		require.Positive(w, first["readable"])
+		require.NotEmpty(w, first["advice"])
+	})
+}
+
+func TestDamageOfAnOldCheckpointIsToldWithoutAlarm(t *testing.T) {
+	inWorld(t, func(w *world) {
+		l := newLife(w, local(w), orders, 2)
+		l.write(0, records(1, 5)...)
+		l.write(0, records(6, 5)...)
+		w.flip("state/orders/0/data/1-1")
+		r := w.look("verify", "file:state")
+		require.Equal(w, 4, r.code)
+		require.Contains(w, r.stdout, "    the job goes on with checkpoint 3, which is newer and whole\n2 checkpoints: 1 damaged, 1 whole\n")
+		require.NotContains(w, r.stdout, "--skip-damaged")
 	})
 }
 
@@ -85,7 +101,7 @@ func TestVerifyFindsWhatOnlyTheChecksumOfTheFileShows(t *testing.T) {
 		w.write("state/orders/0/data/1-1", string(b))
 		r := w.look("verify", "file:state")
 		require.Equal(w, 4, r.code)
-		require.Contains(w, r.stdout, "checkpoint 3: damaged: 12 of 12 entries can be read\n")
+		require.Contains(w, r.stdout, "checkpoint 3: damaged: all of its 12 entries can be read\n")
 		require.Contains(w, r.stdout, "data/1-1 at byte 0: its bytes are not those that were written")
 	})
 }
