@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
+	"github.com/spillway-go/spillway/internal/files"
 	"github.com/spillway-go/spillway/statecodec"
 )
 
@@ -41,7 +42,7 @@ type share struct {
 }
 
 // Changes finds out what is in which file, and shares those files.
-func (s *Snapshot[E]) Changes(ctx context.Context, files Files) (*Changes[E], error) {
+func (s *Snapshot[E]) Changes(ctx context.Context, to Files) (*Changes[E], error) {
 	c := &Changes[E]{s: s, views: s.core.Views()}
 	if err := c.find(); err != nil {
 		return nil, fmt.Errorf("writer %s: what is held: %w", s.w.name, err)
@@ -57,7 +58,10 @@ func (s *Snapshot[E]) Changes(ctx context.Context, files Files) (*Changes[E], er
 		if !known || p.file == "" {
 			f, err := p.describe()
 			if err == nil {
-				name, err = files.Share(ctx, f)
+				name, err = to.Share(ctx, f)
+			}
+			if sync := (*files.SyncError)(nil); p.segment != nil && errors.As(err, &sync) {
+				p.segment.Suspect(sync.Err) // it must not be taken for durable the next time
 			}
 			if err != nil {
 				return nil, fmt.Errorf("writer %s: share %s: %w", s.w.name, f, err)

@@ -9,12 +9,14 @@ import (
 	"maps"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/spillway-go/spillway/asyncsink/limits"
+	"github.com/spillway-go/spillway/internal/files"
 	"github.com/spillway-go/spillway/statecodec"
 )
 
@@ -135,6 +137,39 @@ func TestACheckpointThatFailsLeavesTheNextOneWhole(t *testing.T) {
 		_, _, _ = files.write(s) // written, and never published: Saved is not called
 		s.Close()
 		require.Len(t, files.stored(r.Writer, files.save(r)), 30)
+	})
+}
+
+// After a sync that failed nobody knows what is on the disk, and to sync again would say that all is well.
+func TestAFileWhoseSyncFailedIsNotSharedAgain(t *testing.T) {
+	both(t, func(t *testing.T, r *rig) {
+		r.to.answers(hang)
+		c := single()
+		c.Held.Entries = 3
+		c.Spill = Spill{Dir: t.TempDir(), Bytes: 8 << 20}
+		r.open(c)
+		shelf := newShelf(t)
+		for i := range 60 {
+			r.write(big(i, 3))
+		}
+		try := func() error {
+			s := r.snap()
+			defer s.Close()
+			_, err := s.Changes(t.Context(), shelf)
+			return err
+		}
+		shelf.fail = fmt.Errorf("import: %w", &files.SyncError{Path: "x", Err: syscall.EIO})
+		require.ErrorIs(t, try(), syscall.EIO)
+		shelf.fail = nil
+		require.ErrorIs(t, try(), syscall.EIO, "the next one fails as well")
+		for range 20 { // until its entries have been copied to another file
+			r.pass(time.Second)
+			shelf.named = map[string]bool{}
+			if err := try(); err == nil {
+				return
+			}
+		}
+		require.Fail(t, "checkpoints fail for good")
 	})
 }
 

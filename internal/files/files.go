@@ -26,7 +26,7 @@ type FS interface {
 	Link(from, to string) error
 	// Remove removes the name of a file, or a folder that is empty.
 	Remove(path string) error
-	// Sync waits until a file's bytes, or a folder's names, are on the disk.
+	// Sync waits until a file's bytes, or a folder's names, are on the disk. A *[SyncError] if they could not be written.
 	Sync(path string) error
 	// Lock creates a file and locks it until Close, or until the process ends, however it does. A *[LockedError] if another has it.
 	Lock(path string) (io.Closer, error)
@@ -64,6 +64,18 @@ func (e *LockedError) Error() string {
 	}
 	return fmt.Sprintf("%s is locked by process %d", e.Path, e.PID)
 }
+
+// SyncError says that what was written to a file may be lost: the system may have dropped what it could not write, and
+// to sync again would find nothing to do.
+type SyncError struct {
+	Path string
+	Err  error
+}
+
+func (e *SyncError) Error() string { return "sync " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap is the system's error.
+func (e *SyncError) Unwrap() error { return e.Err }
 
 // OS is the real one.
 type OS struct{}
@@ -121,7 +133,9 @@ func (OS) Sync(path string) error {
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
+	if err = f.Sync(); err != nil {
+		err = &SyncError{path, err}
+	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
