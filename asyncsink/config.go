@@ -6,6 +6,7 @@ import (
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
 	"github.com/spillway-go/spillway/asyncsink/limits"
+	"github.com/spillway-go/spillway/internal/files"
 	"github.com/spillway-go/spillway/mailbox"
 	"github.com/spillway-go/spillway/statecodec"
 )
@@ -73,6 +74,8 @@ type Config struct {
 	Seed uint64 `yaml:"-"`
 	// Logger. Default: none.
 	Logger *slog.Logger `yaml:"-"`
+
+	disk files.FS // that the spill log lies on; nil: the system's
 }
 
 // Order is what is kept between the first occurrences of entries at the

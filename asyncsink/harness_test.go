@@ -228,6 +228,13 @@ func (d *destination) got() []string {
 	return slices.Clone(d.stored)
 }
 
+// count is how many requests were sent.
+func (d *destination) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.sent)
+}
+
 func (d *destination) requests() []request {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/spill"
 	"github.com/spillway-go/spillway/statecodec"
@@ -243,7 +242,7 @@ func (w *Writer[E]) readerOfSegment(s *spill.Segment, after Seq) *statecodec.Hel
 			if err := s.Seal(); err != nil {
 				return nil, err
 			}
-			return os.Open(s.Path())
+			return s.Open()
 		},
 	}
 }

@@ -50,7 +50,7 @@ func (s Spill) check() (errs []error) {
 // only what must not be refused, in memory.
 func (w *Writer[E]) openLog() (err error) {
 	w.queue.log, err = spill.Open(spill.Config{
-		Dir: w.config.Spill.Dir, Bytes: int64(w.config.Spill.Bytes), Sync: w.config.Spill.Sync, Section: w.section(statecodec.KindBuffer),
+		FS: w.config.disk, Dir: w.config.Spill.Dir, Bytes: int64(w.config.Spill.Bytes), Sync: w.config.Spill.Sync, Section: w.section(statecodec.KindBuffer),
 	})
 	return err
 }

@@ -29,7 +29,7 @@ type tale struct {
 // live opens the state, looks at the newest checkpoint, sweeps and writes some more, until the first error.
 func (s *tale) live(disk files.FS, root string, writes int) error {
 	ctx := context.Background()
-	l := newLocal(disk, root)
+	l := OpenLocalOn(disk, root)
 	h, err := Open(ctx, l, orders, Options{})
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *tale) check(ctx context.Context, h *History) (*Checkpoint, error) {
 // clean says whether nothing lies there that is not needed. Files that were spilled are not the state's.
 func (s *tale) clean(disk files.FS, root string) error {
 	ctx := context.Background()
-	l := newLocal(disk, root)
+	l := OpenLocalOn(disk, root)
 	named := map[string]bool{"orders/0/LOCK": true}
 	list, err := List(ctx, l, orders)
 	for _, c := range list {
@@ -163,7 +163,7 @@ func (s *tale) clean(disk files.FS, root string) error {
 func newDisk(t *testing.T, claim bool) *crashfs.FS {
 	disk := crashfs.New("/var")
 	if claim {
-		h, err := Open(t.Context(), newLocal(disk, localRoot), invoices, Options{})
+		h, err := Open(t.Context(), OpenLocalOn(disk, localRoot), invoices, Options{})
 		require.NoError(t, err)
 		write(t, h, full)
 		require.NoError(t, h.Close())

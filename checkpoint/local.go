@@ -48,10 +48,11 @@ func OpenLocal(root string) (*Local, error) {
 	if err != nil {
 		return nil, failed("open a local store", err)
 	}
-	return newLocal(files.OS{}, root), nil
+	return OpenLocalOn(files.OS{}, root), nil
 }
 
-func newLocal(on files.FS, root string) *Local { return &Local{fs: on, root: root} }
+// OpenLocalOn is OpenLocal on a file system of this module's own making: for its tests of crashes. root is absolute.
+func OpenLocalOn(on files.FS, root string) *Local { return &Local{fs: on, root: root} }
 
 // Path returns where the object of a name lies, if it is there; of "": the root.
 func (l *Local) Path(name string) string { return filepath.Join(l.root, filepath.FromSlash(name)) }

@@ -150,7 +150,7 @@ func (s *localStory) read(l *Local, name string) string {
 // live opens the store and works with it, until the first error, or to the end whatever fails.
 func (s *localStory) live(whatever bool) error {
 	s.lives++
-	l := newLocal(s.disk, localRoot)
+	l := OpenLocalOn(s.disk, localRoot)
 	var lock io.Closer
 	slot := func(n int) string { return fmt.Sprintf("orders/0/chk-%d", n) }
 	var errs []error
@@ -190,7 +190,7 @@ func (s *localStory) live(whatever bool) error {
 // check reads all that is there, on a disk that does not fail. before is where it was written.
 func (s *localStory) check(crashed bool, before *crashfs.FS) {
 	s.t.Helper()
-	l := newLocal(s.disk, localRoot)
+	l := OpenLocalOn(s.disk, localRoot)
 	list, err := l.List(s.t.Context(), "")
 	require.NoError(s.t, err)
 	there := map[string]string{}
@@ -306,7 +306,7 @@ func TestAFailureAnywhereLeavesNothingHalfMade(t *testing.T) {
 
 func TestWhatCouldNotBeCleanedUpIsOutOfTheWayAndNotListed(t *testing.T) {
 	s := newLocalStory(t, crashfs.New("/var"))
-	l := newLocal(s.disk, localRoot)
+	l := OpenLocalOn(s.disk, localRoot)
 	require.NoError(t, s.put(l, "orders/a"))
 	s.disk.FailOn(func(o crashfs.Op) error {
 		if files.IsTemp(path.Base(o.Path)) && (o.Name == "sync" || o.Name == "remove") {
@@ -342,7 +342,7 @@ func TestWhatCouldNotBeCleanedUpIsOutOfTheWayAndNotListed(t *testing.T) {
 func TestAFolderWhoseSyncFailedIsSyncedAtTheNextAttempt(t *testing.T) {
 	for n := 1; ; n++ {
 		s := newLocalStory(t, crashfs.New("/var"))
-		l := newLocal(s.disk, localRoot)
+		l := OpenLocalOn(s.disk, localRoot)
 		s.disk.FailAt(n, syscall.EIO)
 		err := s.put(l, "orders/a")
 		if !s.disk.Failed() {
@@ -357,7 +357,7 @@ func TestAFolderWhoseSyncFailedIsSyncedAtTheNextAttempt(t *testing.T) {
 
 func TestAWriterThatWasLeftBehindDoesNotHinderTheLock(t *testing.T) {
 	s := newLocalStory(t, crashfs.New("/var"))
-	l := newLocal(s.disk, localRoot)
+	l := OpenLocalOn(s.disk, localRoot)
 	require.NoError(t, l.Put(t.Context(), "orders/a", func(io.Writer) error {
 		s.disk.FailOn(func(o crashfs.Op) error {
 			if o.Name == "remove" {
@@ -375,7 +375,7 @@ func TestAWriterThatWasLeftBehindDoesNotHinderTheLock(t *testing.T) {
 func TestWhatCantBeLinkedIsCopiedByItsBytesOrRefused(t *testing.T) {
 	for _, no := range []error{syscall.EXDEV, syscall.EPERM, syscall.EMLINK, syscall.ENOTSUP, syscall.ENOSYS} {
 		s := newLocalStory(t, crashfs.New("/var"))
-		l := newLocal(s.disk, localRoot)
+		l := OpenLocalOn(s.disk, localRoot)
 		require.NoError(t, s.put(l, "a"))
 		s.disk.FailOn(func(o crashfs.Op) error {
 			if o.Name == "link" {

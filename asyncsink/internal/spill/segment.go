@@ -57,6 +57,15 @@ type place struct {
 // Path is the file's.
 func (s *Segment) Path() string { return s.path }
 
+// Open opens the file for reading, which any goroutine may do until the segment is freed.
+func (s *Segment) Open() (io.ReadCloser, error) {
+	f, err := s.in.fs.Open(s.path)
+	if err != nil {
+		return nil, diskError("open", s.path, err)
+	}
+	return f, nil
+}
+
 // First is the sequence of its first entry.
 func (s *Segment) First() uint64 { return s.first }
 
