@@ -186,3 +186,67 @@ func BenchmarkSpill(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRestore takes a million entries back into a writer's memory from a file that a checkpoint shares and the system has
+// in its cache, and reads the same file by itself, in turns. of-read-x is how many times as long restoring takes.
+func BenchmarkRestore(b *testing.B) {
+	for _, size := range []int{100, 1024} {
+		b.Run(fmt.Sprintf("entry=%d", size), func(b *testing.B) {
+			const n = 1_000_000
+			dir := b.TempDir()
+			w, _ := stuck(b, n, size)
+			write := func(name string) {
+				s, err := w.Snapshot()
+				require.NoError(b, err)
+				defer s.Close()
+				f, err := os.Create(dir + "/" + name)
+				require.NoError(b, err)
+				enc, err := statecodec.NewEncoder(f, statecodec.Header{})
+				require.NoError(b, err)
+				c, err := s.Changes(b.Context(), &named{})
+				require.NoError(b, err)
+				require.NoError(b, c.Encode(enc))
+				require.NoError(b, enc.Close())
+				require.NoError(b, f.Close())
+				c.Saved(name)
+			}
+			write("first")
+			write("second") // shares the first
+			open := func(name string) (io.ReadCloser, error) { return os.Open(dir + "/" + name) }
+			var ours, plain time.Duration
+			var bytes int64
+			buf := make([]byte, 256<<10)
+			for b.Loop() {
+				start := time.Now()
+				r, err := New(b.Context(), submitter(func(ctx context.Context, _ *Batch[[]byte]) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}), Traits[[]byte]{Size: func(e []byte) int { return len(e) }}, Config{
+					Held: limits.Held{Entries: 2 * n, Bytes: 16 << 30}, InFlight: limits.InFlight{Timeout: time.Hour},
+					Restore: &Restore{Name: "second", Open: func() (io.ReadCloser, error) { return open("second") }, File: open},
+				})
+				require.NoError(b, err)
+				for r.Stats().Restored.Entries < n {
+					time.Sleep(100 * time.Microsecond)
+				}
+				ours += time.Since(start)
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				left, _ := r.Close(ctx)
+				left.Close()
+
+				start = time.Now()
+				f, err := open("first")
+				require.NoError(b, err)
+				k, err := io.CopyBuffer(io.Discard, struct{ io.Reader }{f}, buf)
+				require.NoError(b, err)
+				plain += time.Since(start)
+				bytes += k
+				require.NoError(b, f.Close())
+			}
+			b.ReportMetric(float64(bytes)/ours.Seconds()/1e9, "GB/s")
+			b.ReportMetric(ours.Seconds()/plain.Seconds(), "of-read-x")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

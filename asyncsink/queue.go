@@ -24,6 +24,8 @@ type queue[E any] struct {
 
 	out     []spill.Block  // of the log, which no longer has them, and not yet in memory
 	lot     []core.Held[E] // read; what is next to go in
+	begun   []core.Held[E] // the same from its start
+	spare   []core.Held[E] // memory for the next one
 	ahead   []core.Held[E] // the lot after it
 	busy    bool           // a goroutine reads
 	fedUpTo Seq            // the last entry of an earlier life
@@ -90,7 +92,10 @@ func (q *queue[E]) took() {
 
 // turn goes on to the next lot; false: there is none yet, or no more.
 func (q *queue[E]) turn() bool {
-	q.lot, q.ahead = q.ahead, nil
+	if q.spare == nil {
+		q.spare = q.begun[:0] // cleared as it was taken
+	}
+	q.lot, q.begun, q.ahead = q.ahead, q.ahead, nil
 	q.readAhead()
 	return len(q.lot) > 0
 }
@@ -143,7 +148,7 @@ func (q *queue[E]) arrived(lot []core.Held[E], err error) {
 		q.endPart()
 	}
 	if len(q.lot) == 0 {
-		q.lot = lot
+		q.lot, q.begun = lot, lot
 	} else {
 		q.ahead = lot
 	}
@@ -160,8 +165,9 @@ func (q *queue[E]) next() func() ([]core.Held[E], error) {
 		if q.reading == nil {
 			q.reading = q.w.readerOf(*q.restored[0], 0) // opens nothing yet
 		}
-		r := q.reading
-		return func() ([]core.Held[E], error) { return q.w.lotOf(r) }
+		r, spare := q.reading, q.spare
+		q.spare = nil
+		return func() ([]core.Held[E], error) { return q.w.lotOf(r, spare) }
 	}
 	b, ok := q.log.Next()
 	if !ok {
@@ -170,7 +176,9 @@ func (q *queue[E]) next() func() ([]core.Held[E], error) {
 	if b.Segment == nil { // it never was on disk
 		q.out = append(q.out, b)
 	}
-	return func() ([]core.Held[E], error) { return q.w.lotOfBlock(b) }
+	spare := q.spare
+	q.spare = nil
+	return func() ([]core.Held[E], error) { return q.w.lotOfBlock(b, spare) }
 }
 
 // endPart is the end of a part of an earlier life. What it should have held and did not was damaged.
@@ -187,7 +195,7 @@ func (q *queue[E]) endPart() {
 }
 
 // lotOf reads the next entries of a part, and io.EOF with its last.
-func (w *Writer[E]) lotOf(r *statecodec.HeldReader) (lot []core.Held[E], err error) {
+func (w *Writer[E]) lotOf(r *statecodec.HeldReader, lot []core.Held[E]) (_ []core.Held[E], err error) {
 	var e statecodec.Entry
 	for bytes := 0; len(lot) < lotEntries && bytes < lotBytes; bytes += len(e.Data) {
 		if err := r.Next(&e); err == io.EOF || err != nil && len(lot) == 0 {
@@ -204,8 +212,8 @@ func (w *Writer[E]) lotOf(r *statecodec.HeldReader) (lot []core.Held[E], err err
 	return lot, nil
 }
 
-func (w *Writer[E]) lotOfBlock(b spill.Block) (lot []core.Held[E], err error) {
-	lot = make([]core.Held[E], 0, b.Entries)
+func (w *Writer[E]) lotOfBlock(b spill.Block, lot []core.Held[E]) (_ []core.Held[E], err error) {
+	lot = slices.Grow(lot, b.Entries)
 	for h, err := range w.inBlock(b) {
 		if err != nil {
 			return nil, err
