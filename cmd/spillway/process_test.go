@@ -73,6 +73,27 @@ func TestARealProcessStopsOnSIGTERMAndGoesOnAfterwards(t *testing.T) {
 	require.EqualValues(t, 500, c.delivered)
 }
 
+func TestARealProcessLooksIntoState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	t.Chdir(t.TempDir())
+	newLife(t, local(t), orders, 2).write(0, records(1, 1000)...)
+	look := func(args ...string) (stdout string, code int) {
+		cmd := exec.Command(os.Args[0], append([]string{"state"}, args...)...)
+		cmd.Env = append(os.Environ(), asCommand+"=1")
+		out, _ := cmd.Output()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	stdout, code := look("inspect", "file:state", "orders", "--limit=2")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "2 of 1,000 entries shown, where reading ended")
+	require.NoError(t, os.Truncate("state/orders/0/data/1-1", 1000))
+	stdout, code = look("verify", "file:state")
+	require.Equal(t, 4, code)
+	require.Contains(t, stdout, "1 checkpoint: 1 damaged\n")
+}
+
 // waitFor reads lines until one contains a text.
 func waitFor(t *testing.T, r *bufio.Reader, text string) {
 	t.Helper()

@@ -70,7 +70,7 @@ func (p *progress) show(ctx context.Context, s *screen) (stop func()) {
 	go func() {
 		defer close(ended)
 		refresh(ctx, s, func() {
-			done := min(p.bytes.Load()+p.ahead.Load(), p.total)
+			done := p.done()
 			line := p.line(done, meter.rate(time.Now(), done), s.width != nil)
 			if s.width != nil {
 				s.draw(line)
@@ -85,12 +85,15 @@ func (p *progress) show(ctx context.Context, s *screen) (stop func()) {
 	}
 }
 
+// done is how much of what was planned has been read.
+func (p *progress) done() int64 { return min(p.bytes.Load()+p.ahead.Load(), p.total) }
+
 const barWidth = 20
 
 func (p *progress) line(done int64, rate float64, bar bool) string {
 	share := 1.0
 	if p.total > 0 {
-		share = float64(done) / float64(p.total)
+		share = min(1, max(0, float64(done)/float64(p.total)))
 	}
 	parts := []string{fmt.Sprintf("verified %3.0f%%", 100*share)}
 	if bar {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"strings"
 )
@@ -35,7 +36,11 @@ func (t *tree) help(w io.Writer, prefix string) {
 		if !n.isValue() && !n.choice {
 			continue
 		}
-		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(prefix+n.path+" "+n.kind()))
+		kind := n.kind()
+		if prefix != "" && n.typ.Kind() == reflect.Bool { // it needs none
+			kind = ""
+		}
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(prefix+n.path+" "+kind))
 		wrap(w, strings.TrimSpace(n.help()+" "+notes[n.path]))
 	}
 }

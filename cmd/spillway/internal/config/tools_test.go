@@ -73,5 +73,6 @@ func TestEveryFlagOfAToolHasHelp(t *testing.T) {
 	}
 	var b bytes.Buffer
 	ToolHelp(&b, &Inspect{})
+	require.Contains(t, b.String(), "\n--dead\n      Shows only")
 	require.Contains(t, b.String(), "\n--at TIME\n      The moment that ages are counted to. Default: now.\n")
 }
