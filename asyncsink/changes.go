@@ -173,6 +173,7 @@ func (c *Changes[E]) retire() {
 	type tally struct {
 		live, total int64
 		pinned      bool // something of it is not in memory
+		spoilt      bool
 	}
 	files := map[string]*tally{}
 	var order []string // of the files, by their first parts
@@ -187,10 +188,11 @@ func (c *Changes[E]) retire() {
 		f.live += int64(x.held.Count())
 		f.total = x.part.inFile
 		f.pinned = f.pinned || x.part.last > c.s.core.Fed
+		f.spoilt = f.spoilt || x.part.spoilt != nil && x.part.spoilt.Load()
 	}
 	var in []string // memory
 	for _, key := range order {
-		if f := files[key]; !f.pinned && 2*f.live < f.total {
+		if f := files[key]; !f.pinned && (2*f.live < f.total || f.spoilt) {
 			f.live = -1
 		} else if !f.pinned {
 			in = append(in, key)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
 	"github.com/spillway-go/spillway/asyncsink/internal/spill"
@@ -39,10 +40,27 @@ type part struct {
 	at          statecodec.Section
 
 	restored *statecodec.Held // of a part that an earlier life left: where it lies and what it held then
+	spoilt   *atomic.Bool     // of such a part: there is damage in its file
 }
 
 // nameless: it lies in state that no checkpoint can share.
 func (p *part) nameless() bool { return p.file == "" && p.segment == nil }
+
+// FileError says in which file of the state something could not be read.
+type FileError struct {
+	File string // as checkpoints name it; empty: state without a name
+	Err  error
+}
+
+func (e *FileError) Error() string {
+	if e.File == "" {
+		return e.Err.Error()
+	}
+	return e.File + ": " + e.Err.Error()
+}
+
+// Unwrap says what is wrong.
+func (e *FileError) Unwrap() error { return e.Err }
 
 // index is all parts there are, ascending. What is held and lies in none of them
 // is in memory, and no checkpoint has it.

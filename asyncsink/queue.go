@@ -188,7 +188,8 @@ func (q *queue[E]) endPart() {
 	q.restored, q.reading = q.restored[1:], nil
 	if lost := int64(p.restored.Held.Count() - r.Count()); lost > 0 {
 		q.left -= lost
-		q.w.damaged += lost
+		q.w.found -= lost
+		p.spoilt.Store(true)
 		q.w.log.Error("entries of an earlier life could not be read and are left behind",
 			"entries", lost, "file", p.file, "first", p.first, "last", p.last)
 	}
@@ -198,14 +199,16 @@ func (q *queue[E]) endPart() {
 func (w *Writer[E]) lotOf(r *statecodec.HeldReader, lot []core.Held[E]) (_ []core.Held[E], err error) {
 	var e statecodec.Entry
 	for bytes := 0; len(lot) < lotEntries && bytes < lotBytes; bytes += len(e.Data) {
-		if err := r.Next(&e); err == io.EOF || err != nil && len(lot) == 0 {
+		if err := r.Next(&e); err == io.EOF {
 			return lot, err
-		} else if err != nil {
+		} else if err != nil && len(lot) > 0 {
 			return lot, nil // it comes again with the next lot
+		} else if err != nil {
+			return nil, &FileError{r.Held.File, err}
 		}
 		h, err := w.held(&e, r.Section.CodecVersion)
 		if err != nil {
-			return nil, err
+			return nil, &FileError{r.Held.File, err}
 		}
 		lot = append(lot, h)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/spill"
 	"github.com/spillway-go/spillway/statecodec"
@@ -64,6 +65,7 @@ func (w *Writer[E]) restore() error {
 	for _, p := range s.parts {
 		q.left += int64(p.restored.Held.Count())
 	}
+	w.found = q.left
 	q.restored, w.parts = s.parts, append(index(nil), s.parts...)
 	w.core.Divert(s.divert)
 	w.core.Resume(max(s.next, w.parts.end()+1) - 1)
@@ -87,6 +89,7 @@ type state[E any] struct {
 	next   Seq
 	divert []uint64
 	own    []*part // that lie in the state itself
+	spoilt bool    // it is damaged
 	inline int64   // entries in them
 }
 
@@ -100,7 +103,10 @@ func (s *state[E]) read() error {
 		return err
 	}
 	if report := s.w.config.Restore.Damaged; report != nil {
-		s.dec.Salvage(func(d statecodec.Damage) { report(Damage{Damage: d}) })
+		s.dec.Salvage(func(d statecodec.Damage) {
+			s.spoilt = true
+			report(Damage{Damage: d})
+		})
 	}
 	for number := 0; ; number++ {
 		x, err := s.dec.Next()
@@ -133,6 +139,7 @@ func (s *state[E]) read() error {
 func (s *state[E]) check() error {
 	for _, p := range s.own {
 		p.inFile = s.inline
+		p.spoilt.Store(s.spoilt)
 	}
 	for i := 1; i < len(s.parts); i++ {
 		if a, b := s.parts[i-1], s.parts[i]; a.last >= b.first {
@@ -180,7 +187,7 @@ func (s *state[E]) readEntries(x statecodec.Section, number int) error {
 	}
 	var held, unsure statecodec.BitmapBuilder
 	name := s.w.config.Restore.Name
-	p := &part{file: name, section: number, at: x, restored: &statecodec.Held{Section: x, File: name, Index: number}}
+	p := &part{file: name, section: number, at: x, spoilt: new(atomic.Bool), restored: &statecodec.Held{Section: x, File: name, Index: number}}
 	var e statecodec.Entry
 	for {
 		switch err := s.dec.Entry(&e); {
@@ -226,7 +233,7 @@ func (s *state[E]) readHeld(x statecodec.Section) error {
 	}
 	s.parts = append(s.parts, &part{
 		file: h.File, section: h.Index, inFile: int64(h.InFile), first: Seq(h.Held.First()), last: Seq(h.Held.Last()),
-		at: s.w.sectionOf(x), restored: h,
+		at: s.w.sectionOf(x), restored: h, spoilt: new(atomic.Bool),
 	})
 	return nil
 }
@@ -266,6 +273,7 @@ func (w *Writer[E]) readerOf(p part, after Seq) *statecodec.HeldReader {
 	}
 	if from.Damaged != nil {
 		r.Salvage = func(d statecodec.Damage) {
+			p.spoilt.Store(true)
 			if !own { // the state's own damage was reported as it was read first
 				from.Damaged(Damage{File: x.File, Damage: d})
 			}

@@ -154,6 +154,9 @@ func (s *Snapshot[E]) unfed(r *statecodec.HeldReader) iter.Seq2[core.Held[E], er
 			if err := r.Next(&e); err == io.EOF {
 				return
 			} else if err != nil {
+				if r.Held != nil {
+					err = &FileError{r.Held.File, err}
+				}
 				yield(core.Held[E]{}, err)
 				return
 			}

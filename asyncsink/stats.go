@@ -49,7 +49,7 @@ type Stats struct {
 	Latency          Histogram     // from acceptance to delivery
 
 	SpillBytes int64 // of the files of the spill log
-	Damaged    int64 // entries of an earlier life that could not be read and were left behind
+	Found      int64 // entries that an earlier life left, those that could not be read not included
 
 	Connector map[string]int64 // the connector's own counters
 }
@@ -86,7 +86,7 @@ func (w *Writer[E]) publish() {
 	s.TimedOut, s.LateReplies, s.Bisected = n.TimedOut, n.LateReplies, n.Bisected
 	s.RequestsInFlight, s.Abandoned = c.Requests()
 	s.Window, s.Blocked, s.Latency = c.Window(), w.blocked, c.Latency
-	s.SpillBytes, s.Damaged = w.queue.log.Stats().Disk, w.damaged
+	s.SpillBytes, s.Found = w.queue.log.Stats().Disk, w.found
 	p.oldest, p.any = c.OldestBorn()
 }
 

@@ -65,7 +65,7 @@ type Writer[E any] struct {
 
 	snapshots int   // taken so far
 	fed       int64 // entries read from disk since freeSegments looked
-	damaged   int64 // entries of an earlier life that could not be read
+	found     int64 // entries that an earlier life left and that could be read
 	diskError error // why the spill log takes nothing
 	diskTimer *mailbox.Timer
 

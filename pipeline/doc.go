@@ -11,10 +11,11 @@
 //
 // # One step
 //
-// A checkpoint holds, in one file that appears whole or not at all, the position
+// A checkpoint holds, and appears whole or not at all, the position
 // behind the last record that the writer took and everything that the writer
 // held at that moment. Both are read between two mails, so no record is in
-// neither. The file is written beside the job. After a crash the source goes on
+// neither. It is written beside the job: what is new, and the names of files that earlier checkpoints wrote
+// ([State] says where and how often). With [Replay] it holds low-water marks only. After a crash the source goes on
 // from the position, and what was held goes first; what was delivered in between
 // is delivered again. Records of a source that can't be read again are safe from
 // the moment a checkpoint that holds them is complete.

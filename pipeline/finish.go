@@ -25,7 +25,7 @@ func (r *Runner[E]) finish(err error) Result {
 	s := r.writer.Stats()
 	result := Result{
 		Outcome:  Done,
-		Accepted: s.Accepted.Entries + r.broken.Load() + int64(unwritten), Restored: r.restored,
+		Accepted: s.Accepted.Entries + r.broken.Load() + int64(unwritten), Restored: s.Found,
 		Delivered: s.Delivered.Entries, Dead: s.Dead.Entries + r.broken.Load(), Left: int64(unwritten),
 		PossibleDuplicates: s.PossibleDuplicates.Entries,
 	}

@@ -163,11 +163,42 @@ func readPositions(dec *statecodec.Decoder, p *positions) error {
 		if err != nil {
 			return err
 		}
-		n, k := binary.Uvarint(blob)
-		if k <= 0 || n > uint64(len(blob)-k) {
-			return fmt.Errorf("%w: a position of the source", errMalformed)
+		split, err := positionOf(blob)
+		if err != nil {
+			return err
 		}
-		p.set(string(blob[k:k+int(n)]), blob[k+int(n):])
+		p.set(split.ID, split.Position)
+	}
+}
+
+// positionOf reads a uvarint of the length of a split's name, the name, and the position.
+func positionOf(blob []byte) (stream.Split, error) {
+	n, k := binary.Uvarint(blob)
+	if k <= 0 || n > uint64(len(blob)-k) {
+		return stream.Split{}, fmt.Errorf("%w: a position of the source: %q", errMalformed, blob)
+	}
+	return stream.Split{ID: string(blob[k : k+int(n)]), Position: blob[k+int(n):]}, nil
+}
+
+// Positions reads where the source of a job goes on, from a state file: for those who look into one.
+func Positions(state io.Reader) ([]stream.Split, error) {
+	dec, err := statecodec.NewDecoder(state, statecodec.Caps{})
+	if err != nil {
+		return nil, err
+	}
+	for {
+		section, err := dec.Next()
+		if err == io.EOF {
+			return nil, fmt.Errorf("%w: it has no positions of a source", errMalformed)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if section.Kind == statecodec.KindSource && section.Codec == positionsCodec {
+			var p positions
+			err := readPositions(dec, &p)
+			return p.splits, err
+		}
 	}
 }
 
@@ -181,6 +212,16 @@ func encodePositions(enc *statecodec.Encoder, splits []stream.Split) error {
 		err = enc.Blob(append(append(blob, s.ID...), s.Position...))
 	}
 	return err
+}
+
+// explain adds to the error of a file that is damaged where that is and what can be done.
+func (s *saver[E]) explain(err error) error {
+	var file *asyncsink.FileError
+	var format *statecodec.FormatError
+	if s == nil || s.from == nil || !errors.As(err, &file) || !errors.As(file, &format) {
+		return err
+	}
+	return errors.Join(s.from.Damaged(checkpoint.File{Name: cmp.Or(file.File, s.from.State().Name)}, format.Offset, file.Err), err)
 }
 
 // quarantine keeps the bytes of damage beside the checkpoints, and says so.

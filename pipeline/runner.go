@@ -93,7 +93,7 @@ func (r *Runner[E]) Run(ctx context.Context) Result {
 		if r.stops.Load() > 0 && errors.Is(err, context.Canceled) {
 			return Result{Outcome: Stopped, Restored: r.restored, Left: r.restored, Err: r.shut(nil)}
 		}
-		return Result{Outcome: Failed, Err: r.shut(err)}
+		return Result{Outcome: Failed, Err: r.state.explain(r.shut(err))}
 	}
 	readerDone := make(chan struct{})
 	go func() {
@@ -104,7 +104,7 @@ func (r *Runner[E]) Run(ctx context.Context) Result {
 	r.endRead()
 	<-readerDone
 	result := r.finish(errors.Join(err, r.keepTheRest()))
-	result.Err = r.shut(result.Err)
+	result.Err = r.state.explain(r.shut(result.Err))
 	if result.Err != nil {
 		result.Outcome = Failed
 	}

@@ -176,7 +176,7 @@ func (s *saver[E]) done(r *Runner[E], w *written, c contents[E], look footprint,
 	}
 	s.failed, s.saved = 0, look
 	s.took(r, w, c)
-	if s.release != nil && r.writer.Stats().Restored.Entries >= r.restored {
+	if w := r.writer.Stats(); s.release != nil && w.Restored.Entries >= w.Found {
 		s.release()
 		s.release = nil
 	}
@@ -223,6 +223,7 @@ func (s *saver[E]) last(r *Runner[E], left *asyncsink.Snapshot[E]) (entries int,
 		return 0, err
 	}
 	s.took(r, w, c)
+	s.sweep(ctx, r)
 	return c.entries, nil
 }
 

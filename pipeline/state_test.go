@@ -17,6 +17,7 @@ import (
 	"github.com/spillway-go/spillway/asyncsink"
 	"github.com/spillway-go/spillway/asyncsink/limits"
 	"github.com/spillway-go/spillway/checkpoint"
+	"github.com/spillway-go/spillway/stream"
 )
 
 // With recover: replay a checkpoint holds positions only, and what was held is read again.
@@ -324,7 +325,8 @@ func TestDamagedEntriesAreLeftOutOnlyWhenToldTo(t *testing.T) {
 
 		dst := store{}
 		refused := run(t, job(&lines{total: 2100}, &dst, dir), nil)
-		require.True(t, errors.As(refused.Err, new(*checkpoint.DamagedError)) || errors.As(refused.Err, new(*asyncsink.StateError)), "%v", refused.Err)
+		require.ErrorAs(t, refused.Err, new(*checkpoint.DamagedError))
+		require.ErrorContains(t, refused.Err, "data/")
 
 		j := job(&lines{total: 2100}, &dst, dir)
 		j.State.SkipDamaged = true
@@ -333,7 +335,11 @@ func TestDamagedEntriesAreLeftOutOnlyWhenToldTo(t *testing.T) {
 		require.NoError(t, err)
 		got := result.Run(context.Background())
 		require.NoError(t, got.Err)
+		require.Equal(t, got.Accepted+got.Restored, got.Delivered, "the books balance without what is lost")
+		require.Less(t, got.Restored, int64(2000))
 		require.Contains(t, log.String(), "a part of the state is damaged and was left out")
+		again := run(t, job(&lines{total: 2100}, &dst, dir), nil)
+		require.NoError(t, again.Err, "what was left out is in no checkpoint any more")
 		kept, err := filepath.Glob(filepath.Join(dir, "test", "0", "quarantine", "*"))
 		require.NoError(t, err)
 		require.Len(t, kept, 1)
@@ -379,4 +385,24 @@ func TestASpillLogLiesBesideTheCheckpoints(t *testing.T) {
 		require.Equal(t, Result{Outcome: Done, Restored: 5000, Delivered: 5000}, result)
 		dst.has(t, 5000)
 	})
+}
+
+func TestPositionsAreReadFromAStateFile(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		left(t, dir, "test", 30)
+		c := checkpoints(t, dir)[0]
+		f, err := c.Open(context.Background(), c.State())
+		require.NoError(t, err)
+		defer f.Close()
+		splits, err := Positions(f)
+		require.NoError(t, err)
+		require.Equal(t, []stream.Split{{ID: "lines", Position: []byte("30")}}, splits)
+	})
+	for blob, want := range map[string]string{"\x09file": "a position of the source", "": "a position of the source"} {
+		_, err := positionOf([]byte(blob))
+		require.ErrorContains(t, err, want)
+	}
+	_, err := Positions(strings.NewReader("no state"))
+	require.Error(t, err)
 }

@@ -62,7 +62,7 @@ func (l *life) write(held uint64, entries ...statecodec.Entry) *checkpoint.Check
 			l.file, l.first = f, entries
 		}
 		d.Describe(checkpoint.Description{Entries: n + l.claims, Written: uint64(len(entries)), Operators: []checkpoint.Operator{
-			{Name: "source", Kind: "source", Codec: positionsCodec},
+			{Name: "source", Kind: "source", Codec: "spillway.positions"},
 			{Name: "sink", Kind: "buffer", Codec: l.codec, CodecVersion: l.version, Entries: n, Bytes: 17 * n},
 		}})
 		return err
@@ -74,7 +74,7 @@ func (l *life) write(held uint64, entries ...statecodec.Entry) *checkpoint.Check
 func (l *life) state(w io.Writer, d *checkpoint.Draft, held uint64, entries []statecodec.Entry) error {
 	enc, err := statecodec.NewEncoder(w, statecodec.Header{Job: l.Job().Name, Instance: l.Job().Instance, Checkpoint: d.ID(), Epoch: d.Epoch(), Time: time.Now().UnixNano()})
 	require.NoError(l, err)
-	require.NoError(l, enc.Begin(statecodec.Section{Operator: "source", Kind: statecodec.KindSource, Codec: positionsCodec}))
+	require.NoError(l, enc.Begin(statecodec.Section{Operator: "source", Kind: statecodec.KindSource, Codec: "spillway.positions"}))
 	require.NoError(l, enc.Blob(append(append(binary.AppendUvarint(nil, 4), "file"...), "1890:100:f1a921cf78677710"...)))
 	if held > 0 {
 		var b statecodec.BitmapBuilder

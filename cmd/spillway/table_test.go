@@ -52,9 +52,3 @@ func TestSizesSpansAndCountsReadAsPeopleWriteThem(t *testing.T) {
 	require.Equal(t, "2,000 entries", count(2000, "entry"))
 	require.Equal(t, "0 places", count(0, "place"))
 }
-
-func TestAPositionThatMakesNoSenseIsShownAsItIs(t *testing.T) {
-	require.Equal(t, split{"file", "12"}, splitOf([]byte("\x04file12")))
-	require.Equal(t, split{Position: `"\tfile", which makes no sense`}, splitOf([]byte("\x09file")))
-	require.Equal(t, split{Position: `"", which makes no sense`}, splitOf(nil))
-}
