@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
 	"github.com/spillway-go/spillway/internal/files"
@@ -48,6 +49,14 @@ func (s *Snapshot[E]) Changes(ctx context.Context, to Files) (*Changes[E], error
 		return nil, fmt.Errorf("writer %s: what is held: %w", s.w.name, err)
 	}
 	c.retire()
+	c.shares = slices.DeleteFunc(c.shares, func(x share) bool {
+		p := &x.part
+		lame := p.file == "" && p.segment != nil && p.last <= c.s.core.Fed && p.segment.Seal() != nil
+		if lame { // the disk can't complete it, and all of it is in memory: it is written again
+			c.gone = append(c.gone, x.of)
+		}
+		return lame
+	})
 	names := map[string]string{}
 	for i := range c.shares {
 		p := &c.shares[i].part
@@ -381,14 +390,14 @@ func (c *Changes[E]) saved(name string) {
 	w := c.s.w
 	gone := map[*part]bool{}
 	for _, p := range c.gone {
-		gone[p] = true
+		gone[p] = name != "" || p.last <= c.s.core.Fed // else nothing but it knows where they lie
 	}
 	w.parts.remove(func(p *part) bool { return gone[p] })
 	for _, x := range c.shares {
 		x.of.file = x.part.file
 	}
 	for _, p := range c.inline {
-		if name != "" {
+		if name != "" && !w.parts.overlap(p) { // a snapshot taken meanwhile may have put them elsewhere
 			p.file, p.inFile = name, c.written
 			w.parts.insert(&p)
 		}

@@ -121,7 +121,7 @@ func TestErrorsSayWhatToLookAt(t *testing.T) {
 		"writer orders stopped: no such stream":                                   &StoppedError{"orders", errors.New("no such stream")},
 		"submitter *kafka.sink panicked: nil map":                                 &SubmitPanicError{"*kafka.sink", "nil map", nil},
 		"dead-letter output failed 5 times with 3 letters waiting: disk full":     &DeadLetterError{3, errors.New("disk full")},
-		"writer orders: restore: cut off":                                         &StateError{"orders", errors.New("cut off")},
+		"writer orders: state: cut off":                                           &StateError{"orders", errors.New("cut off")},
 		"entry given up (rejected) after 2 attempts and nothing may take it: bad": &GivenUpError{Class: "rejected", Attempts: 2, Err: errors.New("bad")},
 		"writer orders: configuration: batch.entries: 0: must be 1 to 5":          &ConfigError{"orders", []error{&limits.Fault{Field: "batch.entries", Value: "0", Bound: "1 to 5"}}},
 		"entry of 5 bytes is larger than the limit of 4":                          &EntryTooLargeError{Size: 5, Limit: 4},

@@ -115,6 +115,8 @@ func (w *Writer[E]) Close(ctx context.Context) (*Snapshot[E], error) {
 	}
 	w.tick()
 	w.core.Abandon(w.now)
+	w.cancel(ErrClosed)
+	w.stopMerge() // nobody but the writer has the log any more
 	var left *Snapshot[E]
 	switch n := w.left(); {
 	case n > 0:
@@ -130,6 +132,7 @@ func (w *Writer[E]) Close(ctx context.Context) (*Snapshot[E], error) {
 	err = errors.Join(w.sticky(), err)
 	w.publish()
 	w.closed = true
+	w.queue.close()
 	w.stir()
 	w.leave()
 	w.shut()
@@ -160,7 +163,6 @@ func (w *Writer[E]) cutShort() {
 func (w *Writer[E]) shut() {
 	w.cancel(ErrClosed)
 	w.timers.Close()
-	w.queue.close()
 	if w.mine != nil {
 		w.mine.Quiesce()
 	}

@@ -78,6 +78,11 @@ func (x *index) insert(p *part) {
 	*x = slices.Insert(*x, i, p)
 }
 
+// overlap says whether some of a part's sequences are another's.
+func (x index) overlap(p part) bool {
+	return slices.ContainsFunc(x, func(o *part) bool { return o.first <= p.last && p.first <= o.last })
+}
+
 // cover puts a part in the place of those that lie within it. One that reaches beyond its end keeps what it has.
 func (x *index) cover(p *part) {
 	x.remove(func(o *part) bool { return o.first >= p.first && o.last <= p.last })

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
 	"github.com/spillway-go/spillway/asyncsink/internal/spill"
@@ -28,6 +29,7 @@ type queue[E any] struct {
 	spare   []core.Held[E] // memory for the next one
 	ahead   []core.Held[E] // the lot after it
 	busy    bool           // a goroutine reads
+	over    *atomic.Int32  // who has done with what it reads: it, and close; the second closes it
 	fedUpTo Seq            // the last entry of an earlier life
 }
 
@@ -44,6 +46,7 @@ func (q *queue[E]) len() int { return int(q.left + q.w.core.Ledger.Spilled.Entri
 
 // blocks are those that only memory holds, for a snapshot. The segment that is written to ends.
 func (q *queue[E]) blocks() []spill.Block {
+	_ = q.log.Retry() // a block that the disk broke off keeps its segment from being shared
 	cut := q.log.Cut()
 	return append(slices.Clip(q.out), cut...)
 }
@@ -109,11 +112,12 @@ func (q *queue[E]) readAhead() {
 	if read == nil {
 		return
 	}
-	q.busy = true
-	part := q.reading // nil: a block of the log
+	over, part := new(atomic.Int32), q.reading // nil: a block of the log
+	q.busy, q.over = true, over
 	go func() {
 		lot, err := guarded(read)
-		if q.w.ex.Execute("entries read", func() { q.arrived(lot, err) }) != nil { // the writer is closed
+		_ = q.w.ex.Execute("entries read", func() { q.arrived(lot, err) }) // refused only when the writer is closed
+		if over.Add(1) == 2 {
 			part.Close()
 		}
 	}()
@@ -135,11 +139,10 @@ func guarded[E any](read func() ([]core.Held[E], error)) (lot []core.Held[E], er
 // arrived takes a lot over.
 func (q *queue[E]) arrived(lot []core.Held[E], err error) {
 	w := q.w
-	q.busy = false
 	if w.closed {
-		q.reading.Close()
 		return
 	}
+	q.busy = false
 	if err != nil && err != io.EOF {
 		w.stop(&StateError{w.name, err})
 		return
@@ -251,7 +254,7 @@ func (w *Writer[E]) inBlock(b spill.Block) iter.Seq2[core.Held[E], error] {
 }
 
 func (q *queue[E]) close() {
-	if !q.busy {
+	if !q.busy || q.over.Add(1) == 2 {
 		q.reading.Close()
 	}
 }

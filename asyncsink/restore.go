@@ -37,13 +37,13 @@ type Damage struct {
 	statecodec.Damage
 }
 
-// StateError says that what is to be restored can't be.
+// StateError says that what is to be restored, or was spilled, can't be read back.
 type StateError struct {
 	Writer string
 	Err    error
 }
 
-func (e *StateError) Error() string { return "writer " + e.Writer + ": restore: " + e.Err.Error() }
+func (e *StateError) Error() string { return "writer " + e.Writer + ": state: " + e.Err.Error() }
 
 // Unwrap is the cause.
 func (e *StateError) Unwrap() error { return e.Err }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/spillway-go/spillway/asyncsink/internal/core"
+	diskfiles "github.com/spillway-go/spillway/internal/files"
 	"github.com/spillway-go/spillway/statecodec"
 )
 
@@ -28,11 +29,14 @@ type shelf struct {
 	written int64           // bytes, over all checkpoints
 	entries int64           // written, over all checkpoints
 	fail    error           // of the next Share
+	disk    diskfiles.FS    // that spilled files lie on
 	rename  bool            // every file gets a new name: nothing is shared
 	theirs  map[string]bool // what keep keeps besides
 }
 
-func newShelf(t *testing.T) *shelf { return &shelf{t: t, files: map[string][]byte{}} }
+func newShelf(t *testing.T) *shelf {
+	return &shelf{t: t, files: map[string][]byte{}, disk: diskfiles.OS{}}
+}
 
 // Share implements Files.
 func (s *shelf) Share(_ context.Context, f File) (string, error) {
@@ -41,9 +45,11 @@ func (s *shelf) Share(_ context.Context, f File) (string, error) {
 	}
 	data := s.files[f.Name]
 	if f.Name == "" {
-		var err error
-		data, err = os.ReadFile(f.Path)
+		r, err := s.disk.Open(f.Path)
 		require.NoError(s.t, err)
+		data, err = io.ReadAll(r)
+		require.NoError(s.t, err)
+		require.NoError(s.t, r.Close())
 		require.Equal(s.t, f.Size, int64(len(data)))
 		require.Equal(s.t, f.CRC32C, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 		_, totals, err := statecodec.Verify(bytes.NewReader(data), statecodec.Caps{})

@@ -56,7 +56,9 @@ func (w *Writer[E]) snapshot(final bool) *Snapshot[E] {
 		s.parts, s.taken = append(s.parts, *p), append(s.taken, p)
 	}
 	s.core = w.core.Snapshot()
-	w.merge()
+	if !final {
+		w.merge()
+	}
 	return s
 }
 
@@ -125,6 +127,9 @@ func (s *Snapshot[E]) waiting() iter.Seq2[core.Held[E], error] {
 			}
 		}
 		for _, segment := range s.segments {
+			if Seq(segment.Last()) <= s.core.Fed {
+				continue // it may be one that the disk can't complete
+			}
 			for h, err := range s.inBlocks(after, Seq(segment.First())-1) {
 				if !yield(h, err) || err != nil {
 					return

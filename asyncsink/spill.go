@@ -77,6 +77,9 @@ func (w *Writer[E]) spill(e E, force bool) (Seq, error) {
 		return 0, err
 	}
 	if err := w.queue.log.Append(x, force); err != nil {
+		if errors.Is(err, statecodec.ErrTooLarge) { // no state will ever take it
+			return 0, err
+		}
 		w.diskFull(err)
 		return 0, ErrFull
 	}
@@ -165,23 +168,47 @@ func (w *Writer[E]) merge() {
 	if m == nil {
 		return
 	}
+	g := &merging{Merge: m, done: make(chan struct{})}
+	w.merging = g
 	go func() {
-		err := m.Run(w.attempts)
-		w.report("segments merged", func() {
-			if err != nil && w.attempts.Err() == nil {
-				w.log.Warn("files of the spill log could not be merged", "error", err)
-			}
-			first := Seq(0)
-			for _, s := range m.From() {
-				if p := w.partOf(s); p != nil && first == 0 {
-					first = p.first
-				}
-			}
-			if out := m.Into(); w.queue.log.EndMerge(m) && first > 0 {
-				w.parts.cover(&part{segment: out, first: first, last: Seq(out.Last()), inFile: int64(out.Entries()), at: w.section(statecodec.KindBuffer)})
-			}
-		})
+		g.err = m.Run(w.attempts)
+		close(g.done)
+		w.report("segments merged", func() { w.endMerge(g) })
 	}()
+}
+
+// merging is a merge that runs beside the writer.
+type merging struct {
+	*spill.Merge
+	done chan struct{} // closed when it has run
+	err  error
+}
+
+func (w *Writer[E]) endMerge(m *merging) {
+	if w.merging != m {
+		return // Close has ended it
+	}
+	w.merging = nil
+	if m.err != nil && w.attempts.Err() == nil {
+		w.log.Warn("files of the spill log could not be merged", "error", m.err)
+	}
+	first := Seq(0)
+	for _, s := range m.From() {
+		if p := w.partOf(s); p != nil && first == 0 {
+			first = p.first
+		}
+	}
+	if out := m.Into(); w.queue.log.EndMerge(m.Merge) && first > 0 {
+		w.parts.cover(&part{segment: out, first: first, last: Seq(out.Last()), inFile: int64(out.Entries()), at: w.section(statecodec.KindBuffer)})
+	}
+}
+
+// stopMerge ends the merge that is under way: its context has ended, so that it takes a block at most.
+func (w *Writer[E]) stopMerge() {
+	if m := w.merging; m != nil {
+		<-m.done
+		w.endMerge(m)
+	}
 }
 
 // closeLog ends the log and removes its files.

@@ -25,7 +25,7 @@ func big(i, keys int) string {
 // Writing, spilling, checkpoints and deliveries in any order, over many lives of which some end in a crash and some in good
 // order: everything is delivered, and the first occurrences of each key in the order of writing.
 func TestNothingIsLostOverSpillsCheckpointsAndLives(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			both(t, func(t *testing.T, r *rig) { longStory(t, r, seed) })
 		})

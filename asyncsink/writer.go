@@ -63,10 +63,11 @@ type Writer[E any] struct {
 	lastTurn chan struct{}
 	flushes  int // that wait
 
-	snapshots int   // taken so far
-	fed       int64 // entries read from disk since freeSegments looked
-	found     int64 // entries that an earlier life left and that could be read
-	diskError error // why the spill log takes nothing
+	snapshots int      // taken so far
+	merging   *merging // under way; nil: none
+	fed       int64    // entries read from disk since freeSegments looked
+	found     int64    // entries that an earlier life left and that could be read
+	diskError error    // why the spill log takes nothing
 	diskTimer *mailbox.Timer
 
 	tuned     atomic.Pointer[limits.Set] // by the connector, not in force yet
@@ -125,17 +126,21 @@ func New[E any](ctx context.Context, s RequestSubmitter[E], t Traits[E], c Confi
 	if o, ok := s.(Opener); ok {
 		if err := o.Open(ctx, w.env()); err != nil {
 			w.shut()
+			w.closeLog()
 			return nil, err
 		}
 	}
 	if err := w.enter("open"); err != nil {
 		w.shut()
+		w.closeLog()
 		return nil, errors.Join(err, w.closeSubmitter(ctx))
 	}
 	w.retune()
 	w.leave()
 	if err := w.restore(); err != nil {
+		w.queue.close()
 		w.shut()
+		w.closeLog()
 		return nil, errors.Join(err, w.closeSubmitter(ctx))
 	}
 	return w, nil

@@ -36,6 +36,8 @@ type FS interface {
 type File interface {
 	io.WriteCloser
 	Sync() error
+	// Truncate drops what is behind so many bytes; what is written next follows them.
+	Truncate(size int64) error
 }
 
 // Reader is a file that is being read.
@@ -106,7 +108,17 @@ func (OS) Create(path string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return osFile{f}, nil
+}
+
+type osFile struct{ *os.File }
+
+func (f osFile) Truncate(size int64) error {
+	if err := f.File.Truncate(size); err != nil {
+		return err
+	}
+	_, err := f.Seek(size, io.SeekStart)
+	return err
 }
 
 func (OS) List(path string) ([]Info, error) {

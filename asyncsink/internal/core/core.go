@@ -187,6 +187,9 @@ func (c *Core[E]) Retake(now Time, h Held[E]) {
 		hash = c.Hash(h.Entry)
 	}
 	h.Born = min(h.Born, now)
+	if h.Death != nil && !c.buries() { // tried again, as what it died of may be gone; a snapshot must say so
+		h.Death, h.Attempts = nil, max(h.Attempts, 1)
+	}
 	r := c.log.restore(h, uint32(size), hash)
 	c.fed++
 	if h.ID.Writer == c.Writer {

@@ -110,6 +110,7 @@ func life(t *testing.T, disk *crashfs.FS, cause error) {
 		}
 	}
 	again(l.Retry)
+	l.Cut() // what had waited began a segment
 	for range 2 {
 		m := l.PlanMerge()
 		require.NotNil(t, m)

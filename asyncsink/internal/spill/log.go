@@ -154,6 +154,9 @@ func (l *Log) write(b *waiting) error {
 		b.at = s.written
 	}
 	n, err := s.write(b.raw[b.written:])
+	if err != nil && b.written == 0 && n > 0 && s.cutBack(b.at) == nil {
+		n = 0 // it waits as a whole, and what is before it can be sealed
+	}
 	if b.written == 0 && n > 0 {
 		l.join(b)
 	}

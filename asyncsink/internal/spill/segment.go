@@ -220,6 +220,15 @@ func (s *Segment) write(b []byte) (int, error) {
 	return n, err
 }
 
+// cutBack drops what was written of a block that the disk broke off.
+func (s *Segment) cutBack(size int64) error {
+	if err := s.file.Truncate(size); err != nil {
+		return err
+	}
+	s.written = size
+	return nil
+}
+
 func (s *Segment) writeRest() error {
 	if len(s.rest) == 0 {
 		return nil

@@ -3,6 +3,7 @@ package crashfs
 import (
 	"io"
 	"io/fs"
+	"slices"
 	"syscall"
 )
 
@@ -51,6 +52,21 @@ func (w *file) Sync() error {
 		return &fs.PathError{Op: "sync", Path: w.path, Err: fs.ErrClosed}
 	}
 	return w.fs.sync(w.path, w.node, nil)
+}
+
+func (w *file) Truncate(size int64) error {
+	w.fs.mu.Lock()
+	defer w.fs.mu.Unlock()
+	if w.closed {
+		return &fs.PathError{Op: "truncate", Path: w.path, Err: fs.ErrClosed}
+	}
+	if err := w.fs.step("truncate", w.path, ""); err != nil {
+		return err
+	}
+	n := w.node
+	n.data = slices.Clone(n.data[:size])
+	n.synced, n.modified = min(n.synced, int(size)), w.fs.now()
+	return nil
 }
 
 func (w *file) Close() error {
