@@ -201,7 +201,7 @@ func (c *Core[E]) Retake(now Time, h Held[E]) {
 	if limit := c.Limits.Batch.EntryBytes; size > int64(limit) {
 		h.Death, c.suspect = &Death{"too_large", &TooLarge{limits.Bytes(size), limit}, now}, true
 	}
-	if h.Death != nil && c.buries() { // else it is tried again: what it died of may be gone
+	if h.Death != nil && c.buries() {
 		c.log.setDeath(r, h.Death)
 	}
 }
