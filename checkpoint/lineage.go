@@ -62,7 +62,7 @@ func (h *History) RestoredFrom(c *Checkpoint, m Mode) error {
 		return fmt.Errorf("checkpoint: %s is kept as it is, since it was restored with no-claim: use that again", c.Path())
 	case m == Claim && !own:
 		h.claims = append(h.claims, claim{folder: c.folder, id: c.ID, crc: c.crc})
-	case m == NoClaim && own:
+	case m == NoClaim && (own || h.has(c)):
 		h.keep[c.ID] = true
 	}
 	h.origin = &Origin{Name: c.Name(), ID: c.ID, CRC32C: c.crc, Mode: m}
@@ -70,6 +70,12 @@ func (h *History) RestoredFrom(c *Checkpoint, m Mode) error {
 		h.origin.Store = cmp.Or(describe(c.store), "another")
 	}
 	return nil
+}
+
+// has says whether a checkpoint that was found by another way, or a copy of it, is one of ours.
+func (h *History) has(c *Checkpoint) bool {
+	s, ok := at(h.log, c.ID)
+	return ok && c.path == h.path && s.crc == c.crc
 }
 
 // inherit takes over from the log what earlier lives have promised: what is kept, and what was claimed and may be there

@@ -31,7 +31,7 @@ func (h *History) Sweep(ctx context.Context) (removed int, err error) {
 	named := names(h.log)
 	for _, i := range infos {
 		epoch, ok := dataEpoch(i.Name)
-		if !ok || epoch > h.epoch || named[i.Name] || time.Since(i.Modified) < h.options.Grace {
+		if !ok || epoch > h.epoch || named[i.Name] || h.options.Grace > 0 && time.Since(i.Modified) < h.options.Grace {
 			continue
 		}
 		if err := h.delete(ctx, i.Name); err != nil {

@@ -78,7 +78,7 @@ func (r *Runner[E]) save(left *asyncsink.Snapshot[E], unwritten int) error {
 		return nil
 	}
 	if unwritten > 0 && r.job.Source.Replayable() {
-		return nil
+		return r.state.wait(r)
 	}
 	if _, err := r.state.last(r, left); err != nil {
 		if lost == 0 {

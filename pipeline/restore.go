@@ -48,31 +48,38 @@ func (s *saver[E]) restore(ctx context.Context, p *positions, log *slog.Logger) 
 	if s.From != nil {
 		mode = cmp.Or(s.From.Mode, checkpoint.NoClaim)
 	}
-	if err := s.history.RestoredFrom(c, mode); err != nil {
-		return nil, 0, err
-	}
 	if err := c.Check(ctx); err != nil {
 		return nil, 0, err
 	}
+	damaged, err := s.readPositions(ctx, c, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	if damaged {
+		mode = checkpoint.NoClaim // what it meant of its other files may be lost: they stay for a person
+	}
+	if err := s.history.RestoredFrom(c, mode); err != nil {
+		return nil, 0, err
+	}
 	s.from = c
+	var end context.CancelFunc
+	s.reads, end = context.WithCancel(background)
+	s.opened = context.AfterFunc(ctx, end)
 	own := c.Job == s.job.Name && c.Instance == s.job.Instance && (s.From == nil || s.From.Name == "")
 	s.foreign = !own || mode == checkpoint.NoClaim
+	s.release = s.history.Retain(c.ID) // a claimed one as well
 	if own {
-		s.release = s.history.Retain(c.ID)
 		for _, f := range c.Files {
 			s.own[f.Name] = f
 		}
-	}
-	if err := s.readPositions(ctx, c, p); err != nil {
-		return nil, 0, err
 	}
 	entries := int(c.Entries)
 	log.Info("restored", "checkpoint", c.ID, "entries", entries, "position", p.String())
 	r := &asyncsink.Restore{
 		Checkpoint: c.ID,
 		Name:       c.State().Name,
-		Open:       func() (io.ReadCloser, error) { return s.open(c, c.State().Name) },
-		File:       func(name string) (io.ReadCloser, error) { return s.open(c, name) },
+		Open:       func() (io.ReadCloser, error) { return s.reopening(c, c.State().Name) },
+		File:       func(name string) (io.ReadCloser, error) { return s.reopening(c, name) },
 		// The last life closed its writer before it took this one, and no life came between.
 		Exact: own && s.From == nil && c.Final && c.Epoch+1 == s.history.Epoch(),
 	}
@@ -90,66 +97,73 @@ func (s *saver[E]) open(c *checkpoint.Checkpoint, name string) (io.ReadCloser, e
 	newest := s.newest
 	s.mu.Unlock()
 	if copied {
-		return newest.Open(background, own)
+		return newest.Open(s.reads, own)
 	}
 	for _, f := range c.Files {
 		if f.Name == name {
-			return c.Open(background, f)
+			return c.Open(s.reads, f)
 		}
 	}
 	return nil, fmt.Errorf("checkpoint %d names no file %s", c.ID, name)
 }
 
 // readPositions reads the state file, which also checks it.
-func (s *saver[E]) readPositions(ctx context.Context, c *checkpoint.Checkpoint, p *positions) error {
+func (s *saver[E]) readPositions(ctx context.Context, c *checkpoint.Checkpoint, p *positions) (damaged bool, err error) {
 	state := c.State()
 	file, err := c.Open(ctx, state)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer file.Close()
-	err = readState(file, s.writer, s.SkipDamaged, p)
+	damaged, err = readState(file, s.writer, s.SkipDamaged, p)
 	var format *statecodec.FormatError
 	switch {
 	case errors.As(err, &format):
-		return c.Damaged(state, format.Offset, err)
+		return damaged, c.Damaged(state, format.Offset, err)
 	case errors.Is(err, statecodec.ErrNotSnapshot), errors.Is(err, errMalformed):
-		return c.Damaged(state, 0, err)
+		return damaged, c.Damaged(state, 0, err)
 	}
-	return err
+	return damaged, err
 }
 
 var errMalformed = errors.New("the state makes no sense")
 
-// readState reads positions, and sees that all else is the writer's.
-func readState(file io.Reader, writer string, salvage bool, p *positions) error {
+// readState reads positions, and sees that all else is the writer's. Damage is skipped in a salvage, but for that of the positions: without
+// them a source would begin anew.
+func readState(file io.Reader, writer string, salvage bool, p *positions) (damaged bool, err error) {
 	dec, err := statecodec.NewDecoder(file, statecodec.Caps{})
 	if err != nil {
-		return err
+		return false, err
 	}
+	var lost error
 	if salvage {
-		dec.Salvage(func(statecodec.Damage) {}) // the writer reports it
+		dec.Salvage(func(d statecodec.Damage) { // the writer reports it
+			damaged = true
+			if d.Err.Section.Kind == statecodec.KindSource && lost == nil {
+				lost = d.Err
+			}
+		})
 	}
 	found := false
 	for {
 		section, err := dec.Next()
 		if err == io.EOF {
 			if !found {
-				return fmt.Errorf("%w: it has no positions of a source", errMalformed)
+				return damaged, fmt.Errorf("%w: it has no positions of a source", errMalformed)
 			}
-			return nil
+			return damaged, lost
 		}
 		if err != nil {
-			return err
+			return damaged, err
 		}
 		switch {
 		case section.Kind == statecodec.KindSource && section.Codec == positionsCodec && section.Operator == sourceOperator:
 			found = true
 			if err := readPositions(dec, p); err != nil {
-				return err
+				return damaged, err
 			}
 		case section.Kind == statecodec.KindSource || section.Operator != writer:
-			return &UnknownOperatorError{section.Operator, writer}
+			return damaged, &UnknownOperatorError{section.Operator, writer}
 		}
 	}
 }

@@ -25,17 +25,19 @@ type Runner[E any] struct {
 	read   atomic.Int64
 	broken atomic.Int64 // durably in the dead letters
 
-	state   *saver[E]     // nil: no state
-	letters *letters      // nil: no dead letters
-	marks   *stream.Marks // nil: checkpoints hold what is held
-	ranges  []asyncsink.Range
-	first   asyncsink.Seq // that this life gave; 0: none yet
-	old     int64         // entries of an earlier life that are not settled
+	state      *saver[E]     // nil: no state
+	letters    *letters      // nil: no dead letters
+	marks      *stream.Marks // nil: checkpoints hold what is held
+	ranges     []asyncsink.Range
+	first      asyncsink.Seq // that this life gave; 0: none yet
+	oldSettled int64         // entries of an earlier life that are settled
 
 	reading context.Context // ends when reading is to end
 	endRead context.CancelFunc
 	hard    context.Context // ends when everything is to end
 	endHard context.CancelFunc
+	saving  context.Context // ends when not even what is left is to be saved
+	endSave context.CancelFunc
 	stops   atomic.Int32
 
 	lot       []stream.Record // handed over by the reader, not yet written
@@ -60,14 +62,21 @@ func New[E any](j Job[E]) (*Runner[E], error) {
 	}
 	r.reading, r.endRead = context.WithCancel(context.Background())
 	r.hard, r.endHard = context.WithCancel(context.Background())
+	r.saving, r.endSave = context.WithCancel(context.Background())
 	return r, nil
 }
 
 // Stop ends reading, drains until the deadline and saves the rest; called
-// again, it saves and ends at once. Any goroutine may call it.
+// again, it saves and ends at once; a third time, it no longer waits for a store that
+// does not take what is left. Any goroutine may call it.
 func (r *Runner[E]) Stop() {
+	n := r.stops.Add(1) // before what it ends is seen to have ended
 	r.endRead()
-	if r.stops.Add(1) > 1 {
+	switch {
+	case n > 2:
+		r.endSave()
+		fallthrough
+	case n > 1:
 		r.endHard()
 	}
 	_ = r.loop.Execute("stop", func() {}) // wakes the loop; refused when the run is over
@@ -86,6 +95,7 @@ func (r *Runner[E]) Stats() Stats {
 // (as two Stops) or of what can still work. It is called once.
 func (r *Runner[E]) Run(ctx context.Context) Result {
 	defer context.AfterFunc(ctx, func() { r.Stop(); r.Stop() })()
+	defer r.endSave()
 	defer r.endHard()
 	defer r.endRead()
 	r.timers = mailbox.NewTimers(&r.loop, nil)
@@ -134,7 +144,6 @@ func (r *Runner[E]) open() error {
 			return err
 		}
 		r.restored = int64(restored)
-		r.old = r.restored
 	}
 	r.spillInto(&c.Spill)
 	if !r.job.Source.Replayable() {
@@ -366,8 +375,12 @@ func (r *Runner[E]) settle() error {
 			if r.marks != nil {
 				r.marks.Settle(uint64(x.First), uint64(x.Last))
 			}
-			if r.old > 0 && (r.first == 0 || x.First < r.first) {
-				r.old -= int64(x.Last-x.First) + 1
+			last := x.Last // a range may reach from an earlier life's into this one's
+			if r.first > 0 {
+				last = min(last, r.first-1)
+			}
+			if x.First <= last {
+				r.oldSettled += int64(last-x.First) + 1
 			}
 		}
 	}
@@ -381,7 +394,7 @@ func (r *Runner[E]) replays() bool {
 		return false
 	}
 	_ = r.settle() // its error is the caller's to find
-	return r.old <= 0
+	return r.oldSettled >= r.writer.Stats().Found
 }
 
 // lowWater is, for each split, the position up to which everything is settled.

@@ -258,7 +258,8 @@ func checkNewest(t *testing.T, dir string) int {
 	require.NoError(t, err)
 	defer file.Close()
 	var p positions
-	require.NoError(t, readState(file, "sink", false, &p))
+	_, err = readState(file, "sink", false, &p)
+	require.NoError(t, err)
 	position, err := strconv.Atoi(p.String())
 	require.NoError(t, err)
 	seen := map[string]bool{}

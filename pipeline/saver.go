@@ -29,8 +29,12 @@ type saver[E any] struct {
 
 	from    *checkpoint.Checkpoint // that this life began with; nil: none
 	release func()                 // of it, while it is being taken back
+	reads   context.Context        // that its files are read under
+	opened  func() bool            // from now on a stop does not end that
 	foreign bool                   // its files are not ours, and no checkpoint has copies of them yet
 	own     files                  // that the newest checkpoint of this life names, by the names that the writer knows
+	before  files                  // that the one before it does: a snapshot that Close took meanwhile may know those only
+	hold    func()                 // keeps the newest until the next one is booked
 
 	mu     sync.Mutex             // guards what follows, which the writer's readers look at
 	copies files                  // of its files, by their names there
@@ -63,7 +67,7 @@ func openState[E any](r *Runner[E], writer string) (*saver[E], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &saver[E]{State: s, history: h, job: h.Job(), writer: writer, own: files{}}, nil
+	return &saver[E]{opened: func() bool { return true }, State: s, history: h, job: h.Job(), writer: writer, own: files{}}, nil
 }
 
 // start plans the first checkpoint.
@@ -71,6 +75,7 @@ func (s *saver[E]) start(r *Runner[E]) error {
 	if s == nil {
 		return nil
 	}
+	s.opened()
 	s.saved = s.look(r)
 	return s.plan(r)
 }
@@ -136,13 +141,13 @@ func (s *saver[E]) take(r *Runner[E]) {
 		ctx, cancel := context.WithTimeout(r.hard, s.Timeout)
 		defer cancel()
 		w, err := s.write(ctx, c, func(ctx context.Context) error { return r.works(ctx) })
-		s.sweep(ctx, r)
 		if c.snap != nil {
 			c.snap.Close()
 		}
-		r.execute("checkpoint written", func() {
+		r.execute("checkpoint written", func() { s.done(r, w, c, now, err) })
+		s.sweep(ctx, r)
+		r.execute("checkpoint ended", func() {
 			s.saving = false
-			s.done(r, w, c, now, err)
 			_ = s.plan(r)
 		})
 	}()
@@ -176,47 +181,76 @@ func (s *saver[E]) done(r *Runner[E], w *written, c contents[E], look footprint,
 	}
 	s.failed, s.saved = 0, look
 	s.took(r, w, c)
-	if w := r.writer.Stats(); s.release != nil && w.Restored.Entries >= w.Found {
+	if w := r.writer.Stats(); w.Restored.Entries >= w.Found {
+		s.letGo()
+	}
+}
+
+// letGo is called when the checkpoint that this life began with is read no more.
+func (s *saver[E]) letGo() {
+	if s.release != nil {
 		s.release()
 		s.release = nil
 	}
 }
 
 func (s *saver[E]) took(r *Runner[E], w *written, c contents[E]) {
-	s.own = w.own
+	s.before, s.own = s.own, w.own
+	if s.hold != nil {
+		s.hold()
+	}
+	s.hold = s.history.Retain(w.ID)
 	if s.foreign {
 		s.foreign = false
 		s.mu.Lock()
 		s.copies, s.newest = w.copies, w.Checkpoint
 		s.mu.Unlock()
+		s.letGo() // of the originals
 	}
 	r.log.Info("checkpoint", "id", w.ID, "entries", c.entries)
 }
 
-const sweepEvery = 10 * time.Minute
+const (
+	sweepEvery = 10 * time.Minute
+	sweepFor   = 2 * time.Second // then the next checkpoint is more urgent, and the rest comes after it
+)
 
 // sweep removes, now and then, what crashes left.
 func (s *saver[E]) sweep(ctx context.Context, r *Runner[E]) {
 	if !s.swept.IsZero() && time.Since(s.swept) < sweepEvery {
 		return
 	}
-	s.swept = time.Now()
-	if n, err := s.history.Sweep(ctx); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, sweepFor)
+	defer cancel()
+	n, err := s.history.Sweep(ctx)
+	if ctx.Err() == nil {
+		s.swept = time.Now()
+	}
+	if err != nil && ctx.Err() == nil {
 		r.log.Warn("files that no checkpoint names could not be removed", "error", err)
 	} else if n > 0 {
 		r.log.Info("files that no checkpoint names were removed", "files", n)
 	}
 }
 
-// last writes the final checkpoint: left is nil when everything is settled.
-func (s *saver[E]) last(r *Runner[E], left *asyncsink.Snapshot[E]) (entries int, err error) {
+// wait returns when no checkpoint is being taken.
+func (s *saver[E]) wait(r *Runner[E]) error {
 	for s.saving {
 		if err := r.loop.Yield(background); err != nil {
-			return 0, err
+			return err
 		}
 	}
+	return nil
+}
+
+// last writes the final checkpoint: left is nil when everything is settled.
+func (s *saver[E]) last(r *Runner[E], left *asyncsink.Snapshot[E]) (entries int, err error) {
+	if err := s.wait(r); err != nil {
+		return 0, err
+	}
+	s.letGo() // the writer is closed
 	c := s.now(r, left)
-	ctx, cancel := context.WithTimeout(background, s.Timeout)
+	ctx, cancel := context.WithTimeout(r.saving, s.Timeout)
 	defer cancel()
 	w, err := s.write(ctx, c, func(context.Context) error { return nil })
 	if err != nil {
@@ -325,6 +359,9 @@ func (x *sharing[E]) share(ctx context.Context, f asyncsink.File) (checkpoint.Fi
 		return got, err
 	}
 	own, ok := x.s.own[f.Name]
+	if !ok {
+		own, ok = x.s.before[f.Name]
+	}
 	if !ok {
 		return own, fmt.Errorf("file %s is in no checkpoint of this job", f.Name)
 	}

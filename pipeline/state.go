@@ -71,7 +71,9 @@ func (s State) check(replayable bool) error {
 	fault(s.Tolerate >= 0, "state.tolerate", fmtInt(s.Tolerate), "0 or more")
 	fault(s.Recover == "" || s.Recover == FromState || s.Recover == Replay, "state.recover", string(s.Recover), "state or replay")
 	fault(s.Recover != Replay || replayable, "state.recover", string(s.Recover), "state: the source can't be read again")
+	fault(s.Retained >= 0 && s.Retained <= 1000, "state.retained", fmtInt(s.Retained), "1 to 1000")
 	if s.From != nil {
+		fault((s.From.ID == 0) != (s.From.Name == ""), "state.from", fmtInt(int(s.From.ID))+" "+s.From.Name, "an id or a name")
 		fault(s.Store != nil, "state.url", "none", "set, to restore from a checkpoint")
 	}
 	return errors.Join(faults...)

@@ -97,9 +97,9 @@ func TestReplayNeedsASourceThatCanBeReadAgain(t *testing.T) {
 
 func TestEveryFaultOfTheStateIsReported(t *testing.T) {
 	j := job(&lines{}, &store{}, "")
-	j.State = State{Interval: 1, MinPause: -1, Timeout: 1, Tolerate: -1, Recover: "guess", From: &From{ID: 3}}
+	j.State = State{Interval: 1, MinPause: -1, Timeout: 1, Tolerate: -1, Recover: "guess", Retained: 2000, From: &From{}}
 	_, err := New(j)
-	for _, field := range []string{"interval", "min_pause", "timeout", "tolerate", "recover", "url"} {
+	for _, field := range []string{"interval", "min_pause", "timeout", "tolerate", "recover", "retained", "from", "url"} {
 		require.ErrorContains(t, err, "state."+field)
 	}
 }
@@ -109,6 +109,7 @@ type faulty struct {
 	checkpoint.Store
 	fail  atomic.Bool
 	stall atomic.Bool
+	count atomic.Int64 // of what has failed
 }
 
 var errStore = errors.New("store is down")
@@ -119,6 +120,7 @@ func (f *faulty) Put(ctx context.Context, name string, fill func(io.Writer) erro
 		return ctx.Err()
 	}
 	if f.fail.Load() {
+		f.count.Add(1)
 		return errStore
 	}
 	return f.Store.Put(ctx, name, fill)
@@ -135,12 +137,12 @@ func TestTooManyFailedCheckpointsEndTheJob(t *testing.T) {
 		result := run(t, j, func(r *Runner[string]) {
 			time.Sleep(time.Second)
 			f.fail.Store(true)
-			time.Sleep(110 * time.Millisecond) // two fail, which is tolerated
+			for f.count.Load() < 2 { // which is tolerated
+				time.Sleep(10 * time.Millisecond)
+			}
 			f.fail.Store(false)
 			time.Sleep(time.Second)
 			f.fail.Store(true)
-			time.Sleep(300 * time.Millisecond)
-			f.fail.Store(false)
 		})
 		var failed *CheckpointError
 		require.ErrorAs(t, result.Err, &failed)
