@@ -57,9 +57,9 @@ func (in input) line(t *testing.T, position string) int {
 
 func number(t *testing.T, data []byte) int {
 	_, rest, ok := bytes.Cut(data, []byte(`"n":`)) // there are millions
-	digits, _, more := bytes.Cut(rest, []byte(","))
+	digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
 	n, err := strconv.Atoi(string(digits))
-	require.True(t, ok && more && err == nil, "%s", data)
+	require.True(t, ok && err == nil, "%s", data)
 	return n
 }
 
