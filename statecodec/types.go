@@ -10,7 +10,8 @@ const (
 	KindSource Kind = iota + 1
 	// KindBuffer: entries that were accepted and not settled.
 	KindBuffer
-	// KindDead: entries that were given up, and whose dead letter has not been written.
+	// KindDead: entries that were given up, and whose dead letter has not been written, by themselves. Package asyncsink keeps
+	// them among the others, in their order, and writes no such section.
 	KindDead
 	// KindCommittable: what a committer needs to end a transaction, as blobs.
 	KindCommittable
@@ -60,7 +61,7 @@ type Entry struct {
 	Born     int64    // when it was first accepted, nanoseconds since the Unix epoch
 	Unsure   bool     // an attempt may have stored it: sending it again may make a duplicate
 
-	// Why it was given up. Set in sections of KindDead; all zero elsewhere.
+	// Why it was given up; all zero: it was not.
 	Class  string // such as "rejected", "attempts", "age"
 	Cause  string // the last error's text; what is beyond 16 KiB is cut off
 	DeadAt int64  // when, nanoseconds since the Unix epoch
