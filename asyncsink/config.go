@@ -202,6 +202,9 @@ func (t Traits[E]) check(c Config) (errs []error) {
 	if c.Restore != nil && t.Codec == nil {
 		fault("traits.codec", "set to restore")
 	}
+	if c.Spill.Dir == "" && c.Spill.Bytes > 0 {
+		fault("spill.dir", "set: a folder for so many bytes")
+	}
 	if c.Spill.Dir != "" && t.Codec == nil {
 		fault("traits.codec", "set to spill")
 	}

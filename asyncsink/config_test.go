@@ -32,8 +32,9 @@ func TestAllFaultsOfAConfigurationAreToldAtOnce(t *testing.T) {
 		Batch: limits.Batch{Entries: -1, Age: time.Microsecond},
 		Held:  limits.Held{Bytes: 1},
 		Retry: limits.Retry{Attempts: -4},
+		Spill: Spill{Bytes: 1000, Sync: 9},
 	}
-	require.ElementsMatch(t, []string{"batch.entries", "batch.age", "held.bytes", "retry.attempts", "index"}, withoutFollowers(faults(t, c.Validate())))
+	require.ElementsMatch(t, []string{"batch.entries", "batch.age", "held.bytes", "retry.attempts", "index", "spill.bytes", "spill.sync"}, withoutFollowers(faults(t, c.Validate())))
 	var one *limits.Fault
 	require.ErrorAs(t, c.Validate(), &one)
 	require.ErrorContains(t, c.Validate(), "writer orders: configuration: ")
@@ -41,8 +42,8 @@ func TestAllFaultsOfAConfigurationAreToldAtOnce(t *testing.T) {
 	c.Restore, c.DeadLetters = &Restore{}, &deadLetters{}
 	_, err := New[int](t.Context(), nil, Traits[int]{}, c)
 	require.ElementsMatch(t, []string{
-		"batch.entries", "batch.age", "held.bytes", "retry.attempts", "index",
-		"submitter", "traits.size", "traits.key", "traits.codec", "traits.data",
+		"batch.entries", "batch.age", "held.bytes", "retry.attempts", "index", "spill.bytes", "spill.sync",
+		"submitter", "traits.size", "traits.key", "traits.codec", "traits.data", "spill.dir",
 	}, withoutFollowers(faults(t, err)))
 }
 

@@ -122,7 +122,7 @@ func (c *crashing) checkpoint() error {
 	shared := &drafted{c: c, files: map[string]checkpoint.File{}}
 	var state checkpoint.File
 	at := c.next
-	done, err := c.history.Write(c.t.Context(), func(ctx context.Context, d *checkpoint.Draft) (err error) {
+	_, err = c.history.Write(c.t.Context(), func(ctx context.Context, d *checkpoint.Draft) (err error) {
 		c.read[d.ID()] = at
 		shared.d = d
 		if changes, err = s.Changes(ctx, shared); err != nil {
@@ -144,7 +144,6 @@ func (c *crashing) checkpoint() error {
 	c.files = shared.files
 	changes.Saved(state.Name)
 	c.rig.settle()
-	_ = done
 	return nil
 }
 

@@ -75,3 +75,37 @@ func TestMemoryStaysBelowTwiceTheCapAndGoesBackAfterADrain(t *testing.T) {
 		})
 	}
 }
+
+// With one entry in a thousand that never settles, memory is what those and their chunks need, whatever has passed.
+func TestStragglersRetainAsMuchMemoryAsTheyNeed(t *testing.T) {
+	for _, order := range []Order{Unordered, PerKey} {
+		t.Run(order.String(), func(t *testing.T) {
+			both(t, func(t *testing.T, r *rig) {
+				const passed, each, perStraggler = 500_000, 1000, 10 * limits.KiB
+				before := reachable()
+				submit := SubmitFunc[string](func(_ context.Context, b *Batch[string]) error {
+					for i, e := range b.All() {
+						if strings.HasPrefix(e, "stuck") {
+							b.Set(i, Outcome{Kind: Retry, After: 100 * time.Hour})
+						}
+					}
+					return nil
+				})
+				r.openTo(submit, Config{
+					Order: order, Held: limits.Held{Entries: 5000}, InFlight: limits.InFlight{Controller: limits.Static},
+				})
+				payload := strings.Repeat("x", 200)
+				for i := range passed {
+					kind := "goes"
+					if i%each == 0 {
+						kind = "stuck"
+					}
+					r.write(fmt.Sprintf("%s%d:%s", kind, i, payload))
+				}
+				r.pass(time.Minute)
+				require.Equal(t, passed/each, r.Held())
+				require.Less(t, limits.Bytes(reachable()-before), passed/each*perStraggler)
+			})
+		})
+	}
+}

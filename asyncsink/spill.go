@@ -97,7 +97,7 @@ func (w *Writer[E]) spill(e E, force bool) (Seq, error) {
 
 // diskFull notes why the log takes nothing, once, and looks again later.
 func (w *Writer[E]) diskFull(err error) {
-	if full := errors.Is(err, spill.ErrFull); w.diskError == nil || !full && !sameText(w.diskError, err) {
+	if w.diskError == nil || w.diskError.Error() != err.Error() {
 		w.log.Error("the spill log takes no more: the writer waits for room", "error", err)
 	}
 	w.diskError = err
@@ -110,8 +110,6 @@ func (w *Writer[E]) diskFull(err error) {
 		})
 	}
 }
-
-func sameText(a, b error) bool { return a.Error() == b.Error() }
 
 // free lets go of files of the log once all before the end of the oldest has settled.
 func (w *Writer[E]) free() {
